@@ -15,12 +15,11 @@ def test_the_readme_has_examples():
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_example(example, capsys):
+def test_example(example):
     if ">>>" not in example:
         exec(compile(example, str(README), "exec"), {})
         return
     test = doctest.DocTestParser().get_doctest(example, {}, "README", str(README), 0)
-    with capsys.disabled():
-        failed, tried = doctest.DocTestRunner().run(test)
+    failed, tried = doctest.DocTestRunner().run(test)
     assert tried
     assert not failed
