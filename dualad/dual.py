@@ -1,0 +1,378 @@
+"""Dual numbers: forward mode.
+
+A dual number is ``a + b e`` with ``e * e = 0``: a primal and a tangent.  Multiplying out,
+
+    (a + b e) (c + d e) = a c + (a d + b c) e,
+
+which is the product rule; and ``f(a + b e) = f(a) + f'(a) b e`` is the chain rule.  So a
+program that is run on dual numbers computes its directional derivative beside its value.
+
+Over arrays a dual number holds one primal array and one tangent array.  The tangent may
+have one leading axis more than the primal: then it holds k directions at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualad import rules, scalar
+from dualad.primitive import (
+    Elementwise,
+    Implicit,
+    Linear,
+    Multilinear,
+    Number,
+    Rule,
+    Selection,
+    check_open,
+    is_paused,
+    lead_of,
+    level_above,
+    paused,
+    plain,
+    quietly,
+    shape_of,
+)
+from dualad.protocols import ArrayNumber, Operators, as_part, namespace_of
+
+
+class Dual(Operators):
+    """A primal and a tangent: ``Dual(3.0, 1.0)`` is 3 with a slope of 1.
+
+    The tangent has the primal's shape, or one axis more in front: k directions at once.
+    Plain NumPy code and the operators work on it; the result carries its derivative.
+
+    Raises ``ValueError`` when the tangent's shape does not fit the primal's.
+
+    >>> x = Dual(2.0, 1.0)
+    >>> x * x
+    Dual(primal=4.0, tangent=4.0)
+    """
+
+    __slots__ = ("level", "primal", "tangent")
+
+    primal: Any
+    tangent: Any
+
+    def __init__(self, primal: Any, tangent: Any, level: float | None = None) -> None:
+        self.primal = primal
+        self.tangent = tangent
+        if level is not None:
+            self.level = level
+            return
+        self.primal = primal = as_part(primal)
+        self.tangent = tangent = as_part(tangent, like=primal)
+        shape = shape_of(primal)
+        if lead_of(tangent, len(shape)) + shape != shape_of(tangent) or (
+            len(shape_of(tangent)) - len(shape) not in (0, 1)
+        ):
+            raise ValueError(
+                f"the tangent of a Dual has the primal's shape {shape}, or one leading axis "
+                f"more for k directions; it was given the shape {shape_of(tangent)}"
+            )
+        self.level = level_above(2**-10, primal, tangent)
+        if shape:
+            self.__class__ = DualArray
+
+    def parts(self) -> dict[str, Any]:
+        """The parts by name, as the constructor takes them."""
+        return {"primal": self.primal, "tangent": self.tangent}
+
+    # The four operations are written out, since they are what a dual number is; a test
+    # holds them equal to the table's rows.  Only pairs of floats take the short way: a
+    # NaN (a zero tangent may have met an infinite partial) and all else go to the rows.
+
+    def __add__(self, other: Any) -> Any:
+        if not paused:
+            if type(other) is Dual:
+                if other.level == self.level:
+                    tangent = self.tangent + other.tangent
+                    if type(tangent) is float:
+                        return Dual(self.primal + other.primal, tangent, self.level)
+            elif (type(other) is float or type(other) is int) and type(self.primal) is float:
+                return Dual(self.primal + other, self.tangent, self.level)
+        return rules.add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if not paused:
+            if type(other) is Dual:
+                if other.level == self.level:
+                    tangent = self.tangent - other.tangent
+                    if type(tangent) is float:
+                        return Dual(self.primal - other.primal, tangent, self.level)
+            elif (type(other) is float or type(other) is int) and type(self.primal) is float:
+                return Dual(self.primal - other, self.tangent, self.level)
+        return rules.subtract(self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        if not paused:
+            if type(other) is Dual:
+                if other.level == self.level:
+                    a, b = self.primal, other.primal
+                    tangent = a * other.tangent + self.tangent * b
+                    if type(tangent) is float and tangent == tangent:
+                        return Dual(a * b, tangent, self.level)
+            elif type(other) is float or type(other) is int:
+                tangent = self.tangent * other
+                if type(tangent) is float and tangent == tangent:
+                    return Dual(self.primal * other, tangent, self.level)
+        return rules.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if type(other) is float or type(other) is int:
+            return self.__mul__(other)
+        return rules.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        if not paused:
+            if type(other) is Dual:
+                if other.level == self.level:
+                    b = other.primal
+                    if type(b) is float and b != 0.0:
+                        y = self.primal / b
+                        tangent = (self.tangent - y * other.tangent) / b
+                        if type(tangent) is float and tangent == tangent:
+                            return Dual(y, tangent, self.level)
+            elif (type(other) is float or type(other) is int) and other != 0:
+                tangent = self.tangent / other
+                if type(tangent) is float and tangent == tangent:
+                    return Dual(self.primal / other, tangent, self.level)
+        return rules.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if not paused and (type(other) is float or type(other) is int):
+            b = self.primal
+            if type(b) is float and b != 0.0:
+                y = other / b
+                tangent = -y / b * self.tangent
+                if type(tangent) is float and tangent == tangent:
+                    return Dual(y, tangent, self.level)
+        return rules.divide(other, self)
+
+    def __rsub__(self, other: Any) -> Any:
+        if not paused and (type(other) is float or type(other) is int):
+            p, t = self.primal, self.tangent
+            if type(p) is float and type(t) is float:
+                return Dual(other - p, -t, self.level)
+        return rules.subtract(other, self)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if not paused and modulus is None and (type(other) is float or type(other) is int):
+            p = self.primal
+            if type(p) is float and other == 2:
+                tangent = 2.0 * p * self.tangent
+                if type(tangent) is float and tangent == tangent:
+                    return Dual(p * p, tangent, self.level)
+        return super().__pow__(other, modulus)
+
+    def __neg__(self) -> Any:
+        if not paused and type(self.primal) is float and type(self.tangent) is float:
+            return Dual(-self.primal, -self.tangent, self.level)
+        return rules.negative(self)
+
+
+class DualArray(ArrayNumber, Dual):
+    """A dual number over an array: it has a length, items and iteration besides."""
+
+    __slots__ = ()
+    __add__, __radd__ = Operators.__add__, Operators.__radd__
+    __sub__, __rsub__ = Operators.__sub__, Operators.__rsub__
+    __pow__ = Operators.__pow__
+    __mul__, __rmul__ = Operators.__mul__, Operators.__rmul__
+    __truediv__, __rtruediv__ = Operators.__truediv__, Operators.__rtruediv__
+    __neg__ = Operators.__neg__
+
+    def replace(self, other: Dual) -> None:
+        """Become another number of this level (assignment into an array)."""
+        self.primal, self.tangent = other.primal, other.tangent
+
+    def constant(self, value: Any) -> Dual:
+        """A number of this level with that value and no slope."""
+        lead = lead_of(self.tangent, self.ndim)
+        return dual(value, np.zeros(lead + shape_of(value), dtype=value.dtype), self.level)
+
+
+def dual(primal: Any, tangent: Any, level: float) -> Dual:
+    """A dual number of the class that its primal needs."""
+    if type(primal) is float or not shape_of(primal):
+        return Dual(primal, plain(tangent), level)
+    return DualArray(primal, tangent, level)
+
+
+# -------------------------------------------------------- how dual numbers read the table
+
+
+def split(level: float, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    """Primals and tangents of the arguments: a tangent is None where the level sees a constant."""
+    primals, tangents = [], []
+    for a in args:
+        if isinstance(a, Number):
+            if a.level == level:
+                primals.append(a.primal)
+                tangents.append(a.tangent)  # type: ignore[attr-defined]
+                continue
+            check_open(a)
+        primals.append(a)
+        tangents.append(None)
+    return primals, tangents
+
+
+def align(tangent: Any, ndim: int, out_ndim: int) -> Any:
+    """The tangent of an argument of ndim axes, ready to meet a partial of out_ndim axes.
+
+    The missing axes go in between the direction axis and the argument's own: without
+    this, (k, 3) would broadcast against (2, 3) whenever k is 2, silently wrong.
+    """
+    shape = shape_of(tangent)
+    lead = len(shape) - ndim
+    if not lead or ndim >= out_ndim:
+        return tangent
+    return tangent.reshape(shape[:lead] + (1,) * (out_ndim - ndim) + shape[lead:])
+
+
+def product(partial: Any, tangent: Any) -> Any:
+    """Partial times tangent; a zero tangent stays zero.  A partial of 1 costs nothing."""
+    if type(partial) is int:
+        if partial == 1:
+            return tangent
+        if partial == -1:
+            return -tangent
+    return rules.scaled(partial, tangent)
+
+
+def whole(tangent: Any, lead: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """The tangent in the full shape of the output that it belongs to."""
+    have = shape_of(tangent)
+    if have == lead + shape:
+        return tangent
+    return rules.broadcast_to(align(tangent, len(have) - len(lead), len(shape)), lead + shape)
+
+
+class DualSystem:
+    """How dual numbers read each kind of primitive."""
+
+    def elementwise(self, row: Elementwise) -> Rule:
+        partials = row.partials
+        on_floats = row.on_floats
+
+        def general(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, tangents = split(level, args)
+            y = row(*primals)
+            if (paused and is_paused()) or not any(
+                t is not None and p is not None
+                for t, p in zip(tangents, partials, strict=True)
+            ):
+                return y
+            xp = namespace_of(primals)
+            if xp is rules:
+                return dual(y, push(xp, y, primals, tangents), level)
+            return dual(y, quietly(push, xp, y, primals, tangents), level)
+
+        def push(xp: Any, y: Any, primals: list[Any], tangents: list[Any]) -> Any:
+            total = None
+            shape = shape_of(y)
+            lead: tuple[int, ...] = ()
+            for i, (a, t) in enumerate(zip(primals, tangents, strict=True)):
+                if t is None or partials[i] is None:
+                    continue
+                ndim = len(shape_of(a))
+                lead = lead or lead_of(t, ndim)
+                partial = row.partial(i, xp, y, primals)
+                if lead:
+                    t = align(t, ndim, len(shape))
+                term = product(partial, t)
+                total = term if total is None else total + term
+            return whole(total, lead, shape)
+
+        if on_floats is None or len(partials) != 1 or not callable(partials[0]):
+            return general
+        partial = partials[0]
+
+        def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            (x,) = args
+            p = x.primal
+            if type(p) is float and not paused:
+                try:
+                    y = on_floats(p)
+                    tangent = partial(scalar, y, p) * x.tangent
+                except (ValueError, ArithmeticError):
+                    return general(level, args, params)
+                if type(tangent) is float and tangent == tangent:
+                    return Dual(y, tangent, level)
+            return general(level, args, params)
+
+        return unary
+
+    def linear(self, row: Linear) -> Rule:
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, tangents = split(level, args)
+            y = row(*primals, **params)
+            if paused and is_paused():
+                return y
+            if len(args) > 1:
+                tangents = filled(primals, tangents)
+            return dual(y, row(*tangents, **params), level)
+
+        return rule
+
+    def multilinear(self, row: Multilinear) -> Rule:
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, tangents = split(level, args)
+            y = row(*primals, **params)
+            if paused and is_paused():
+                return y
+            total = None
+            for i, t in enumerate(tangents):
+                if t is not None:
+                    term = rules.strong(row, primals, i, t, params)
+                    total = term if total is None else total + term
+            return dual(y, total, level)
+
+        return rule
+
+    def selection(self, row: Selection) -> Rule:
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            ((x,), (t,)) = split(level, args)
+            y = row(x, **params)
+            if paused and is_paused():
+                return y
+            return dual(y, row.gather(t, **row.chosen(x, y, params)), level)
+
+        return rule
+
+    def implicit(self, row: Implicit) -> Rule:
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, tangents = split(level, args)
+            y = row(*primals, **params)
+            if paused and is_paused():
+                return y
+            t = row.push(y, primals, tangents, **params)
+            if isinstance(y, tuple):
+                return tuple(
+                    a if s is None else dual(a, s, level) for a, s in zip(y, t, strict=True)
+                )
+            return dual(y, t, level)
+
+        return rule
+
+
+def filled(primals: list[Any], tangents: list[Any]) -> list[Any]:
+    """Tangents with explicit zeros for constants, for functions linear in all arguments together."""
+    lead: tuple[int, ...] = ()
+    dtype = None
+    for p, t in zip(primals, tangents, strict=True):
+        if t is not None:
+            lead = lead_of(t, len(shape_of(p)))
+            dtype = t.dtype if hasattr(t, "dtype") else np.float64
+    return [
+        np.zeros(lead + shape_of(p), dtype=dtype) if t is None else t
+        for p, t in zip(primals, tangents, strict=True)
+    ]
+
+
+Dual.system = DualSystem()
+Dual.unary = {}

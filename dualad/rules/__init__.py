@@ -1,0 +1,19 @@
+"""The table of rules, and the namespace in which formulas meet numbers.
+
+Each file holds the rows of one kind; ``composed`` holds functions that need no row.  Seen as
+a namespace, this package has NumPy's names, so that a row's formula can be evaluated on
+numbers as it is on arrays.
+"""
+
+from dualad.primitive import Elementwise, Primitive
+from dualad.rules.composed import *  # noqa: F403
+from dualad.rules.elementwise import *  # noqa: F403
+from dualad.rules.lifting import as_array, lift
+from dualad.rules.linear import *  # noqa: F403
+from dualad.rules.linear import setitem
+from dualad.rules.methods import *  # noqa: F403
+from dualad.rules.multilinear import *  # noqa: F403
+from dualad.rules.selection import *  # noqa: F403
+from dualad.rules.ufuncs import call_ufunc, no_rule, plain_functions, write_into
+
+elementwise_rows = frozenset(r for r in Primitive.table.values() if isinstance(r, Elementwise))

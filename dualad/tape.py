@@ -1,0 +1,709 @@
+"""The tape: reverse mode.
+
+Running a function on ``Variable``s records, for each operation, a *node*: the nodes it
+came from and, for each, the local partial (or the transpose, if the operation is
+linear).  Partials are stored, not functions, so the sweep that walks the record backwards
+knows no function at all: an adjoint times a partial is added to the parent's adjoint.
+
+    y = f(x)  records  (x's node, f'(x));      the sweep does  adjoint(x) += adjoint(y) f'(x)
+
+The record is Wengert's list: every node carries its place in the order of evaluation, and a
+sweep gathers the nodes that y depends on and walks them from last to first.  Nodes are
+held by the variables that came out of them and by nothing else, so a dropped result
+frees its part of the record at once; and there is no recursion anywhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from dualad import rules, scalar
+from dualad.primitive import (
+    Elementwise,
+    Implicit,
+    Linear,
+    Multilinear,
+    Number,
+    Rule,
+    Selection,
+    check_open,
+    evaluate_formula,
+    is_paused,
+    lead_of,
+    level_above,
+    paused,
+    quietly,
+    shape_of,
+)
+from dualad.protocols import ArrayNumber, Operators, as_part, namespace_of
+
+_serials = itertools.count()
+_recording = threading.local()
+
+
+class Node:
+    """One operation on the tape: its place in the order, the output's shape, its edges.
+
+    An edge is (parent, partial, pull): the parent's cotangent is the node's times the
+    partial or, where ``pull`` is not None, ``pull(cotangent)``.
+    """
+
+    __slots__ = ("__weakref__", "edges", "real", "serial", "shape")
+
+    edges: list[tuple[Node, Any, Any]] | None
+
+    def __init__(self, shape: tuple[int, ...], edges: list[tuple[Node, Any, Any]], real: bool = True) -> None:  # fmt: skip  # noqa: E501
+        self.serial = next(_serials)
+        self.shape = shape
+        self.edges = edges
+        self.real = real
+
+
+class Leaf(Node):
+    """The node of a variable that came from nowhere: here gradients arrive."""
+
+    __slots__ = ("attached", "grad")
+
+    def __init__(self, shape: tuple[int, ...], real: bool = True) -> None:
+        super().__init__(shape, [], real)
+        self.grad: Any = None
+        self.attached = False
+
+
+class Bundle(Node):
+    """An operation with several outputs: it waits for the cotangents of all of them."""
+
+    __slots__ = ("outputs", "pull")
+
+    def __init__(self, parents: list[Node], outputs: int, pull: Callable[..., Any]) -> None:
+        super().__init__((), [(p, None, None) for p in parents])
+        self.outputs = outputs
+        self.pull = pull
+
+
+class Slot(Node):
+    """One output of a bundle."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, bundle: Bundle, index: int, shape: tuple[int, ...], real: bool) -> None:
+        super().__init__(shape, [(bundle, None, None)], real)
+        self.index = index
+
+
+class Scatter:
+    """The transpose of a gather, which can also add into a buffer that the sweep owns."""
+
+    __slots__ = ("params", "row", "shape")
+
+    def __init__(self, row: Linear, shape: tuple[int, ...], params: dict[str, Any]) -> None:
+        self.row, self.shape, self.params = row, shape, params
+
+    def __call__(self, ct: Any, lead: tuple[int, ...]) -> Any:
+        return self.row.transpose(ct, 0, (lead + self.shape,), **self.params)
+
+    def into(self, buffer: Any, ct: Any) -> None:
+        self.row.accumulate(buffer, ct, **self.params)  # type: ignore[misc]
+
+
+# ---------------------------------------------------------------------------- variables
+
+
+class Variable(Operators):
+    """A value whose computation is recorded, for reverse mode.
+
+    ``y.backward()`` adds dy/dx to the ``grad`` of every variable x that y was computed
+    from.  Raises ``TypeError`` for what is not numeric.
+
+    >>> x = Variable([0.0, 1.0, 2.0, 3.0])
+    >>> y = 2 * np.dot(x, x)
+    >>> y.backward()
+    >>> x.grad
+    array([ 0.,  4.,  8., 12.])
+    """
+
+    __slots__ = ("level", "node", "primal")
+
+    primal: Any
+    node: Node | None
+
+    def __init__(self, value: Any, level: float | None = None, node: Node | None = None) -> None:
+        self.primal = value
+        self.node = node
+        if level is not None:
+            self.level = level
+            return
+        if isinstance(value, np.ndarray):
+            value = value.copy()
+        self.primal = value = as_part(value)
+        self.level = level_above(2**-30, value)
+        self.node = leaf_for(value)
+        if shape_of(value):
+            self.__class__ = VariableArray
+
+    def parts(self) -> dict[str, Any]:
+        return {"primal": self.primal}
+
+    def __repr__(self) -> str:
+        return f"Variable({self.primal!r})"
+
+    # -- gradients
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that has arrived here: None before the first backward."""
+        return self.node.grad if isinstance(self.node, Leaf) else None
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self._leaf("grad").grad = value
+
+    def _leaf(self, what: str) -> Leaf:
+        if isinstance(self.node, Leaf):
+            return self.node
+        raise TypeError(f"{what}: this Variable is the result of a computation, not its start")
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zeros."""
+        self._leaf("zero_grad").grad = zeros_for(self.primal)
+
+    def attach_grad(self) -> None:
+        """Make room for a gradient, MXNet's way.
+
+        The gradient is zero at first; computations are recorded inside ``record()`` only;
+        each backward overwrites the gradient, and sums a head that is no scalar.
+        """
+        leaf = self._leaf("attach_grad")
+        leaf.attached = True
+        leaf.grad = zeros_for(self.primal)
+
+    def detach(self) -> Variable:
+        """The same value in a new Variable that has no history."""
+        return variable(self.primal, self.level, leaf_for(self.primal))
+
+    def backward(self, gradient: Any = None, retain_graph: bool = False) -> None:
+        """Send cotangents back to every variable that this one was computed from.
+
+        ``gradient`` is the cotangent to start with, of this variable's shape; a number needs
+        none.  The record is freed unless ``retain_graph``.
+
+        Raises ``ValueError`` for a non-scalar without ``gradient`` and ``RuntimeError`` for a
+        record that has been freed.
+        """
+        if self.node is None:
+            raise RuntimeError("backward: nothing was recorded for this Variable")
+        order = schedule([self.node])
+        leaves = [n for n in order if isinstance(n, Leaf)]
+        if gradient is None:
+            if self.shape and not any(leaf.attached for leaf in leaves):
+                raise ValueError(
+                    f"backward of an output of shape {self.shape}, not of a number: pass "
+                    "gradient=np.ones(...) of that shape, or reduce it first, as in y.sum().backward()"
+                )
+            gradient = ones_for(self.primal)
+        else:
+            gradient = as_part(gradient)
+            if shape_of(gradient) != self.shape:
+                raise ValueError(
+                    f"backward: gradient has shape {shape_of(gradient)}, the output {self.shape}"
+                )
+        arrived = sweep(order, {self.node: gradient}, leaves, ())
+        for leaf in leaves:
+            ct = arrived.get(leaf)
+            if ct is None:
+                continue
+            ct = own(ct)
+            leaf.grad = ct if leaf.grad is None or leaf.attached else leaf.grad + ct
+        if not retain_graph:
+            release(order)
+
+
+class VariableArray(ArrayNumber, Variable):
+    """A recorded value that is an array."""
+
+    __slots__ = ()
+
+    def replace(self, other: Any) -> None:
+        self.primal, self.node = other.primal, other.node
+
+    def constant(self, value: Any) -> Variable:
+        return VariableArray(value, self.level, None)
+
+
+def variable(value: Any, level: float, node: Node | None) -> Variable:
+    """A variable of the class that its value needs."""
+    if type(value) is float or not shape_of(value):
+        return Variable(value, level, node)
+    return VariableArray(value, level, node)
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is real, so that cotangents arriving at it must be."""
+    return type(value) is float or rules.dtype_of(value).kind != "c"
+
+
+def leaf_for(value: Any) -> Leaf:
+    """A leaf for that value."""
+    return Leaf(shape_of(value), is_real(value))
+
+
+def zeros_for(value: Any) -> Any:
+    """Zeros of a value's shape and type, plain."""
+    return np.zeros(shape_of(value), rules.dtype_of(value)) if shape_of(value) else 0.0
+
+
+def ones_for(value: Any) -> Any:
+    """Ones of a value's shape and type, plain."""
+    return np.ones(shape_of(value), rules.dtype_of(value)) if shape_of(value) else 1.0
+
+
+def own(ct: Any) -> Any:
+    """A cotangent as the user gets it: writable, sharing memory with nothing."""
+    return ct.copy() if isinstance(ct, np.ndarray) else ct
+
+
+# ---------------------------------------------------------------------------- the sweep
+
+
+def schedule(heads: Iterable[Node], within: tuple[int, float] = (0, float("inf"))) -> list[Node]:
+    """The nodes that the heads depend on, last evaluated first.
+
+    Raises ``RuntimeError`` where part of the record has been freed.
+    """
+    seen = set(heads)
+    stack = list(seen)
+    low, high = within
+    while stack:
+        node = stack.pop()
+        if not low <= node.serial < high:
+            continue
+        edges = node.edges
+        if edges is None:
+            raise RuntimeError(
+                "this record has been swept and freed: pass retain_graph=True to the first "
+                "backward (persistent=True to the Tape) to sweep it again"
+            )
+        for parent, _, _ in edges:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted((n for n in seen if low <= n.serial < high), key=_serial, reverse=True)
+
+
+def _serial(node: Node) -> int:
+    return node.serial
+
+
+def release(order: Iterable[Node]) -> None:
+    """Free the stored partials."""
+    for node in order:
+        if not isinstance(node, Leaf):
+            node.edges = None
+
+
+def sweep(
+    order: list[Node], seeds: dict[Node, Any], wanted: Iterable[Node], lead: tuple[int, ...]
+) -> dict[Node, Any]:
+    """The cotangents of the wanted nodes, given those of some outputs.
+
+    A zero cotangent stays zero against an infinite partial.  Since NaN survives every
+    linear map, the sweep multiplies plainly and is done again with care only if a NaN
+    arrives.
+    """
+    with np.errstate(all="ignore"):
+        arrived = walk(order, seeds, wanted, lead, strong=False)
+        if any(rules.has_nan(ct) for ct in arrived.values()):
+            arrived = walk(order, seeds, wanted, lead, strong=True)
+    return arrived
+
+
+def walk(
+    order: list[Node],
+    seeds: dict[Node, Any],
+    wanted: Iterable[Node],
+    lead: tuple[int, ...],
+    strong: bool,
+) -> dict[Node, Any]:
+    """One walk over the nodes, from last to first."""
+    adjoint: dict[Node, Any] = dict(seeds)
+    owned: set[Node] = set()
+    wanted = set(wanted)
+    arrived: dict[Node, Any] = {}
+    for node in order:
+        ct = adjoint.pop(node, None)
+        if ct is None:
+            continue  # never reached: an adjoint that is zero in value may carry tangents
+        if node in wanted:
+            arrived[node] = ct
+        if type(node) is Bundle:
+            _walk_bundle(node, ct, lead, adjoint, owned)
+            continue
+        if type(node) is Slot:
+            bundle = node.edges[0][0]  # type: ignore[index]
+            adjoint.setdefault(bundle, {})[node.index] = ct
+            continue
+        for parent, partial, pull in node.edges or ():
+            if pull is None:
+                if type(partial) is int:
+                    c = ct if partial == 1 else -ct if partial == -1 else ct * partial
+                elif strong:
+                    c = rules.scaled(partial, ct)
+                else:
+                    c = ct * partial
+            elif type(pull) is Scatter and not isinstance(ct, Number):
+                _scatter_into(parent, pull, ct, lead, adjoint, owned)
+                continue
+            else:
+                c = pull(ct, lead, strong) if strong and type(pull) is Transposed else pull(ct, lead)
+            add(parent, c, lead, adjoint, owned)
+    for node in wanted & adjoint.keys():  # older than the record: reached, but not walked
+        arrived[node] = adjoint[node]
+    return arrived
+
+
+def add(
+    parent: Node, c: Any, lead: tuple[int, ...], adjoint: dict[Node, Any], owned: set[Node]
+) -> None:
+    """Add a contribution to a parent's adjoint: broadcasting is undone here, and only here."""
+    if type(c) is not float:
+        shape = lead + parent.shape
+        if shape_of(c) != shape:
+            c = rules.unbroadcast(c, shape, len(parent.shape))
+        if parent.real and rules.dtype_of(c).kind == "c":
+            c = rules.real(c)
+    before = adjoint.get(parent)
+    if before is None:
+        adjoint[parent] = c
+    elif parent in owned and type(c) is np.ndarray and c.dtype == before.dtype:
+        np.add(before, c, out=before)
+    else:
+        total = adjoint[parent] = before + c
+        if type(total) is np.ndarray:
+            owned.add(parent)
+
+
+def _scatter_into(
+    parent: Node,
+    pull: Scatter,
+    ct: Any,
+    lead: tuple[int, ...],
+    adjoint: dict[Node, Any],
+    owned: set[Node],
+) -> None:
+    """Add the transpose of a gather into a buffer of the sweep's own: no dense zeros an index."""
+    buffer = adjoint.get(parent)
+    if isinstance(buffer, Number):
+        add(parent, pull(ct, lead), lead, adjoint, owned)
+        return
+    dtype = rules.dtype_of(ct)
+    if parent not in owned or buffer.dtype != np.result_type(buffer.dtype, dtype):
+        fresh = np.zeros(lead + parent.shape, dtype)
+        buffer = fresh if buffer is None else buffer + fresh
+        adjoint[parent] = buffer
+        owned.add(parent)
+    pull.into(buffer, ct)
+
+
+def _walk_bundle(
+    bundle: Bundle, cts: dict[int, Any], lead: tuple[int, ...], adjoint: Any, owned: Any
+) -> None:
+    given = [cts.get(i) for i in range(bundle.outputs)]
+    for (parent, _, _), c in zip(bundle.edges or (), bundle.pull(given), strict=True):
+        if c is not None:
+            add(parent, c, lead, adjoint, owned)
+
+
+class Transposed:
+    """The transpose of a product in one factor, the other factors held fixed."""
+
+    __slots__ = ("args", "i", "params", "row", "shape")
+
+    def __init__(self, row: Multilinear, args: list[Any], i: int, params: dict[str, Any]) -> None:
+        self.row, self.args, self.i, self.params = row, args, i, params
+        self.shape = shape_of(args[i])
+        self.args[i] = None  # the factor itself is not needed: only its shape
+
+    def __call__(self, ct: Any, lead: tuple[int, ...], strong: bool = False) -> Any:
+        i, params = self.i, self.params
+        shapes = [lead + self.shape if j == i else () for j in range(len(self.args))]
+
+        def transposed(*args: Any) -> Any:
+            return self.row.transpose(args[i], i, args, shapes, **params)
+
+        if not strong:
+            return self.row.transpose(ct, i, self.args, shapes, **params)
+        return rules.strong(transposed, list(self.args), i, ct, {})
+
+
+# ------------------------------------------------------------- how variables read the table
+
+
+class VariableSystem:
+    """How the tape reads each kind of primitive."""
+
+    @staticmethod
+    def split(level: float, args: tuple[Any, ...]) -> tuple[list[Any], list[Node | None]]:
+        """Primals and nodes of the arguments: a node is None where nothing is recorded."""
+        primals: list[Any] = []
+        nodes: list[Node | None] = []
+        for a in args:
+            if isinstance(a, Number):
+                if a.level == level:
+                    primals.append(a.primal)
+                    node = a.node  # type: ignore[attr-defined]
+                    if type(node) is Leaf and node.attached and not is_recording():
+                        node = None
+                    nodes.append(node)
+                    continue
+                check_open(a)
+            primals.append(a)
+            nodes.append(None)
+        return primals, nodes
+
+    def elementwise(self, row: Elementwise) -> Rule:
+        formulas = row.partials
+        split = self.split
+
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, nodes = split(level, args)
+            y = row(*primals)
+            if paused and is_paused():
+                return y
+            xp: Any = None
+            edges: list[tuple[Node, Any, Any]] = []
+            for node, formula in zip(nodes, formulas, strict=True):
+                if node is None or formula is None:
+                    continue
+                if not isinstance(formula, int):
+                    if xp is None:
+                        xp = namespace_of(primals)
+                    if xp is np:
+                        partial = quietly(formula, xp, y, *primals)
+                        if not isinstance(partial, (int, float)) and partial.dtype.kind == "c":
+                            partial = np.conjugate(partial)
+                    else:
+                        partial = evaluate_formula(formula, xp, y, primals)
+                        if xp is rules and not is_real(partial):
+                            partial = rules.conjugate(partial)
+                    edges.append((node, partial, None))
+                else:
+                    edges.append((node, formula, None))
+            if not edges:
+                return y
+            return variable(y, level, Node(shape_of(y), edges, is_real(y)))
+
+        return rule
+
+    def linear(self, row: Linear) -> Rule:
+        split = self.split
+
+        def pull_for(i: int, shapes: list[Any], ndim: int, params: dict[str, Any]) -> Any:
+            if row.accumulate is not None:
+                return Scatter(row, shapes[0], params)
+
+            def pull(ct: Any, lead: tuple[int, ...]) -> Any:
+                with_lead = [lead + s for s in shapes] if lead else shapes
+                return row.transpose(ct, i, with_lead, **params)
+
+            return pull
+
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, nodes = split(level, args)
+            y = row(*primals, **params)
+            if paused and is_paused():
+                return y
+            shapes = [shape_of(p) for p in primals]
+            shape = shape_of(y)
+            edges = [
+                (node, None, pull_for(i, shapes, len(shape), params))
+                for i, node in enumerate(nodes)
+                if node is not None
+            ]
+            return variable(y, level, Node(shape, edges, is_real(y))) if edges else y
+
+        return rule
+
+    def multilinear(self, row: Multilinear) -> Rule:
+        split = self.split
+
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, nodes = split(level, args)
+            y = row(*primals, **params)
+            if paused and is_paused():
+                return y
+            edges = [
+                (node, None, Transposed(row, list(primals), i, params))
+                for i, node in enumerate(nodes)
+                if node is not None
+            ]
+            return variable(y, level, Node(shape_of(y), edges, is_real(y))) if edges else y
+
+        return rule
+
+    def selection(self, row: Selection) -> Rule:
+        split = self.split
+
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            ((x,), (node,)) = split(level, args)
+            y = row(x, **params)
+            if node is None or (paused and is_paused()):
+                return y
+            chosen = row.chosen(x, y, params)
+            pull = Gathered(row.gather, shape_of(x), chosen)
+            return variable(y, level, Node(shape_of(y), [(node, None, pull)], is_real(y)))
+
+        return rule
+
+    def implicit(self, row: Implicit) -> Rule:
+        split = self.split
+
+        def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            primals, nodes = split(level, args)
+            y = row(*primals, **params)
+            if (paused and is_paused()) or not any(n is not None for n in nodes):
+                return y
+            needed = [n is not None for n in nodes]
+            ys = y if isinstance(y, tuple) else (y,)
+
+            def pull(cts: list[Any]) -> list[Any]:
+                got = row.pull(y, primals, cts if isinstance(y, tuple) else cts[0], needed, **params)
+                return [c for c, n in zip(got, needed, strict=True) if n]
+
+            bundle = Bundle([n for n in nodes if n is not None], len(ys), pull)
+            out = tuple(
+                variable(v, level, Slot(bundle, j, shape_of(v), is_real(v)))
+                for j, v in enumerate(ys)
+            )
+            return out if isinstance(y, tuple) else out[0]
+
+        return rule
+
+
+class Gathered:
+    """The transpose of a selection: scatter to the chosen places."""
+
+    __slots__ = ("chosen", "row", "shape")
+
+    def __init__(self, row: Linear, shape: tuple[int, ...], chosen: dict[str, Any]) -> None:
+        self.row, self.shape, self.chosen = row, shape, chosen
+
+    def __call__(self, ct: Any, lead: tuple[int, ...]) -> Any:
+        return self.row.transpose(ct, 0, (lead + self.shape,), **self.chosen)
+
+
+Variable.system = VariableSystem()
+Variable.unary = {}
+
+
+# ------------------------------------------------------------------- what is recorded when
+
+
+def is_recording() -> bool:
+    """Whether this thread is inside ``record()``."""
+    return getattr(_recording, "depth", 0) > 0
+
+
+@contextmanager
+def record() -> Iterator[None]:
+    """Record computations on Variables with an attached gradient (MXNet's way).
+
+    >>> x = Variable([1.0, 2.0])
+    >>> x.attach_grad()
+    >>> with record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    array([2., 4.])
+    """
+    _recording.depth = getattr(_recording, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _recording.depth -= 1
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Results computed inside are constants, in every number system.
+
+    >>> x = Variable(3.0)
+    >>> with no_grad():
+    ...     y = x * x
+    >>> y
+    9.0
+    """
+    me = threading.get_ident()
+    paused.append(me)
+    try:
+        yield
+    finally:
+        paused.remove(me)
+
+
+class Tape:
+    """A record to take gradients from, TensorFlow's way.
+
+    ``watch(x)`` gives the Variable to compute with; a Variable made or used inside is watched
+    too.  ``gradient`` can be called once, any number of times if ``persistent``.
+
+    >>> with Tape() as tape:
+    ...     x = tape.watch(3.0)
+    ...     y = x * x
+    >>> tape.gradient(y, x)
+    6.0
+    """
+
+    def __init__(self, persistent: bool = False) -> None:
+        self.persistent = persistent
+        self._spent = False
+        self._start = next(_serials)
+        self._stop: float = float("inf")
+
+    def __enter__(self) -> Tape:
+        self._start = next(_serials)
+        self._stop = float("inf")
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._stop = next(_serials)
+
+    def watch(self, x: Any) -> Variable:
+        """The Variable to compute with in x's place."""
+        return x if isinstance(x, Variable) else Variable(x)
+
+    def _pull(self, y: Any, x: Any, seed: Any, lead: tuple[int, ...]) -> Any:
+        if not isinstance(x, Variable):
+            raise TypeError(
+                "gradient: x is a plain value, of which nothing was recorded; compute with "
+                "x = tape.watch(x) and pass that"
+            )
+        if self._spent and not self.persistent:
+            raise RuntimeError(
+                "this tape has been used: make it with Tape(persistent=True) to take more than "
+                "one gradient from it"
+            )
+        self._spent = True
+        if not isinstance(y, Variable) or y.node is None or x.node is None:
+            return None
+        order = schedule([y.node], (self._start, self._stop))
+        return sweep(order, {y.node: seed}, [x.node], lead).get(x.node)
+
+    def gradient(self, y: Any, x: Any) -> Any:
+        """dy/dx, in x's shape; a non-scalar y is summed; None where y does not depend on x."""
+        y = rules.lift(y)
+        ct = self._pull(y, x, ones_for(y), ())
+        return own(ct)
+
+    def jacobian(self, y: Any, x: Any) -> Any:
+        """The derivatives of every entry of y, of shape ``y.shape + x.shape``."""
+        y = rules.lift(y)
+        shape = shape_of(y)
+        m = int(np.prod(shape, dtype=np.intp))
+        ct = self._pull(y, x, np.eye(m).reshape((m, *shape)), (m,))
+        return None if ct is None else own(ct).reshape(shape + x.shape)
