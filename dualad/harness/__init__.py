@@ -1,0 +1,1 @@
+"""What each mode costs, measured on shared problems or on a function of yours."""

@@ -1,27 +1,23 @@
 """The problems that tests, benchmarks and experiments share, in one list.
 
-Each is plain NumPy (or plain Python over the entries), written as its author or a user
-would, and knows nothing of differentiation.  ``PROBLEMS[name].make(n)`` gives a function of
-one argument, a number or an array, and the point to take it at, the same at every call.
-
-Where a source publishes values, they stand in the problem's row or, for ADBench, in data
-files that the loaders at the end read.
+``PROBLEMS[name].make(n)`` gives a function of one argument, a number or an array, and the
+point to take it at: the same at every call.  Where a source publishes derivatives, they
+stand in the problem's row; ADBench's come with data files (``dualad.harness.adbench``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-Array = Any  # a number or an array, of any number system
-Function = Callable[[Array], Array]
-Gradient = Callable[[Function], Function]
+from dualad.harness import functions
+from dualad.harness.adbench import bundle, gmm, lstm
+from dualad.harness.functions import Array, Function, Gradient
 
 
 @dataclass(frozen=True)
@@ -51,8 +47,8 @@ class Problem:
 
     name: str
     about: str
-    size: str
-    """What n counts."""
+    counts: str
+    """What n is the number of."""
     build: Callable[[int], tuple[Function, Array]]
     sizes: tuple[int, ...]
     """Values of n to try, smallest first."""
@@ -64,7 +60,7 @@ class Problem:
         """The function of size n, and its arguments: ``f(*args)`` is the value."""
         if n < self.smallest:
             raise ValueError(
-                f"{self.name} has a size n (its number of {self.size}) of at least "
+                f"{self.name} has a size n (its number of {self.counts}) of at least "
                 f"{self.smallest}, not {n}"
             )
         f, x = self.build(n)
@@ -111,12 +107,12 @@ def _helmholtz_data(n: int) -> tuple[Array, Array, Array]:
 
 def _helmholtz(n: int) -> tuple[Function, Array]:
     a, b, x = _helmholtz_data(n)
-    return partial(helmholtz, a=a, b=b), x
+    return partial(functions.helmholtz, a=a, b=b), x
 
 
 def _helmholtz_scalar(n: int) -> tuple[Function, Array]:
     a, b, x = _helmholtz_data(n)
-    return partial(helmholtz_scalar, a=a.tolist(), b=b.tolist()), x
+    return partial(functions.helmholtz_scalar, a=a.tolist(), b=b.tolist()), x
 
 
 def _helmholtz_adolc(n: int) -> tuple[Function, Array]:
@@ -124,20 +120,22 @@ def _helmholtz_adolc(n: int) -> tuple[Function, Array]:
     hilbert = 1.0 / (1 + i + i[:, None])
     # Half a sum over j <= i, the diagonal twice.
     a = np.diag(np.diag(hilbert)) + np.tril(hilbert, -1) / 2
-    return partial(helmholtz_adolc, a=a, b=0.02 * (1 + np.abs(np.sin(i)))), np.sqrt(1 + i) / n
+    b = 0.02 * (1 + np.abs(np.sin(i)))
+    return partial(functions.helmholtz_adolc, a=a, b=b), np.sqrt(1 + i) / n
 
 
 def _layers(inputs: int, outputs: int, width: int = 32) -> tuple[Function, Array]:
     draw = _draw(inputs)
     inner = draw.normal(size=(width, inputs)) / math.sqrt(inputs)
     outer = draw.normal(size=(outputs, width)) / math.sqrt(width)
-    return partial(layers, inner=inner, outer=outer), draw.normal(size=inputs)
+    return partial(functions.layers, inner=inner, outer=outer), draw.normal(size=inputs)
 
 
 def _network(n: int, width: int = 16, batch: int = 64) -> tuple[Function, Array]:
     draw = _draw(n)
     features = draw.normal(size=(batch, n))
-    f = partial(network, features=features, targets=np.sin(features.sum(axis=1)), width=width)
+    targets = np.sin(features.sum(axis=1))
+    f = partial(functions.network, features=features, targets=targets, width=width)
     return f, draw.normal(size=n * width + 2 * width + 1) / math.sqrt(n)
 
 
@@ -186,7 +184,7 @@ _LIST = [
     Problem(
         name="helmholtz",
         about="Helmholtz energy of a mixed fluid, coded with arrays",
-        size="inputs",
+        counts="inputs",
         build=_helmholtz,
         sizes=(1, 8, 15, 22, 29, 36, 43, 50),
         source=_SURVEY,
@@ -194,7 +192,7 @@ _LIST = [
     Problem(
         name="helmholtz-scalar",
         about="Helmholtz energy of a mixed fluid, coded entry by entry",
-        size="inputs",
+        counts="inputs",
         build=_helmholtz_scalar,
         sizes=(1, 8, 15, 22, 29, 36, 43, 50),
         source=_SURVEY,
@@ -202,7 +200,7 @@ _LIST = [
     Problem(
         name="helmholtz-adolc",
         about="Helmholtz energy with a Hilbert matrix and no random data",
-        size="inputs",
+        counts="inputs",
         build=_helmholtz_adolc,
         sizes=(1, 10, 100, 1000),
         source="ADOL-C, examples/additional_examples/timing/sfunc_helmholtz.cpp",
@@ -210,16 +208,16 @@ _LIST = [
     Problem(
         name="ackley",
         about="Ackley's test function",
-        size="inputs",
-        build=lambda n: (ackley, _draw(n).uniform(size=n)),
+        counts="inputs",
+        build=lambda n: (functions.ackley, _draw(n).uniform(size=n)),
         sizes=(16, 1600, 16000),
         source="Revels, Lubin, Papamarkou 2016",
     ),
     Problem(
         name="rosenbrock",
         about="Rosenbrock's valley",
-        size="inputs",
-        build=lambda n: (rosenbrock, _draw(n).uniform(size=n)),
+        counts="inputs",
+        build=lambda n: (functions.rosenbrock, _draw(n).uniform(size=n)),
         sizes=(16, 1600, 16000),
         source="Revels, Lubin, Papamarkou 2016",
         published=(
@@ -235,33 +233,33 @@ _LIST = [
     Problem(
         name="logit",
         about="A logistic function of x weighted by itself",
-        size="inputs",
+        counts="inputs",
         # Uniform on [0, 1) it would be 1 to rounding, and flat, from n = 100 on.
-        build=lambda n: (weighted_logit, _draw(n).uniform(size=n) / math.sqrt(n)),
+        build=lambda n: (functions.weighted_logit, _draw(n).uniform(size=n) / math.sqrt(n)),
         sizes=(16, 1600, 16000),
         source="Revels, Lubin, Papamarkou 2016",
     ),
     Problem(
         name="speelpenning",
         about="The product of the entries, one after the other",
-        size="inputs",
-        build=lambda n: (speelpenning, np.arange(1.0, n + 1) / np.arange(2.0, n + 2)),
+        counts="inputs",
+        build=lambda n: (functions.speelpenning, np.arange(1.0, n + 1) / np.arange(2.0, n + 2)),
         sizes=(10, 100, 1000),
         source="Speelpenning 1980; ADOL-C's timing examples",
     ),
     Problem(
         name="determinant",
         about="A determinant, by minors",
-        size="rows",
-        build=lambda n: (determinant, _draw(n).uniform(size=(n, n))),
+        counts="rows",
+        build=lambda n: (functions.determinant, _draw(n).uniform(size=(n, n))),
         sizes=(3, 5, 7),
         source="CppAD, det_by_minor; GradBench, det",
     ),
     Problem(
         name="fike-alonso",
         about="exp x / sqrt(sin³ x + cos³ x), a function of one number whatever n",
-        size="inputs",
-        build=lambda n: (fike_alonso, 1.5),
+        counts="inputs",
+        build=lambda n: (functions.fike_alonso, 1.5),
         sizes=(1,),
         source="Fike and Alonso 2011",
         published=(
@@ -273,15 +271,15 @@ _LIST = [
     Problem(
         name="logistic",
         about="Iterates of the logistic map, a function of one number",
-        size="iterates",
-        build=lambda n: (partial(logistic, iterates=n), 0.2),
+        counts="iterates",
+        build=lambda n: (partial(functions.logistic, iterates=n), 0.2),
         sizes=(1, 10, 100),
         source=_SURVEY,
     ),
     Problem(
         name="wide",
         about="A tanh layer with many inputs and three outputs",
-        size="inputs",
+        counts="inputs",
         build=lambda n: _layers(n, 3),
         sizes=(3, 50, 1000),
         source="dualad",
@@ -289,7 +287,7 @@ _LIST = [
     Problem(
         name="tall",
         about="A tanh layer with three inputs and many outputs",
-        size="outputs",
+        counts="outputs",
         build=lambda n: _layers(3, n),
         sizes=(3, 50, 1000),
         source="dualad",
@@ -297,23 +295,23 @@ _LIST = [
     Problem(
         name="chain",
         about="A chain of sines of a vector of 1000",
-        size="steps",
-        build=lambda n: (partial(chain, depth=n), _draw(n).normal(size=1000)),
+        counts="steps",
+        build=lambda n: (partial(functions.chain, depth=n), _draw(n).normal(size=1000)),
         sizes=(10, 100, 1000),
         source="HIPS autograd, benchmarks/bench_core.py (f_long), on a vector",
     ),
     Problem(
         name="ode",
         about="A chain of linear differential equations, by ten Runge-Kutta steps",
-        size="inputs",
-        build=lambda n: (partial(ode, steps=10), _draw(n).uniform(size=n)),
+        counts="inputs",
+        build=lambda n: (partial(functions.ode, steps=10), _draw(n).uniform(size=n)),
         sizes=(2, 8, 32),
         source="GradBench, ode, as coded",
     ),
     Problem(
         name="network",
         about="Mean squared error of a small neural network, in its weights",
-        size="features",
+        counts="features",
         build=_network,
         sizes=(2, 8, 32),
         source="dualad",
@@ -321,7 +319,7 @@ _LIST = [
     Problem(
         name="gmm",
         about="Log-likelihood of a Gaussian mixture in the plane, 1000 points",
-        size="components",
+        counts="components",
         build=_gmm,
         sizes=(5, 10, 25),
         source=_ADBENCH,
@@ -329,7 +327,7 @@ _LIST = [
     Problem(
         name="bundle",
         about="Residuals of bundle adjustment, 15 inputs and 3 outputs an observation",
-        size="observations",
+        counts="observations",
         build=_bundle,
         sizes=(1, 10, 50),
         source=_ADBENCH,
@@ -337,7 +335,7 @@ _LIST = [
     Problem(
         name="lstm",
         about="Loss of a two-layer LSTM over a sequence, in its 266 weights",
-        size="characters",
+        counts="characters",
         build=_lstm,
         sizes=(4, 16, 64),
         source=_ADBENCH,
@@ -348,7 +346,7 @@ _LIST = [
 #: every problem by name
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _LIST}
 
-_SIEVE = "Siskind and Pearlmutter 2008; GradBench"
+_NESTED = "Siskind and Pearlmutter 2008; GradBench"
 
 #: the problems whose function itself takes a derivative, by name
 NESTED: dict[str, NestedProblem] = {
@@ -357,16 +355,16 @@ NESTED: dict[str, NestedProblem] = {
         NestedProblem(
             name="saddle",
             about="A minimum of maxima, both found by gradient descent",
-            solve=saddle,
+            solve=functions.saddle,
             published=8.246324826140356e-06,
-            source=_SIEVE,
+            source=_NESTED,
         ),
         NestedProblem(
             name="particle",
             about="A charge placed by descent through a simulation that differentiates",
-            solve=particle,
+            solve=functions.particle,
             published=0.2071918746486116,
-            source=_SIEVE,
+            source=_NESTED,
         ),
     ]
 }
