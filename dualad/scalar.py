@@ -10,13 +10,6 @@ from __future__ import annotations
 
 import math
 from math import (
-    acos as arccos,
-    acosh as arccosh,
-    asin as arcsin,
-    asinh as arcsinh,
-    atan as arctan,
-    atan2 as arctan2,
-    atanh as arctanh,
     cbrt,
     copysign,
     cos,
@@ -31,7 +24,6 @@ from math import (
     log1p,
     log2,
     log10,
-    pow as power,
     sin,
     sinh,
     sqrt,
@@ -41,14 +33,19 @@ from math import (
 
 __all__ = [
     "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "cbrt", "copysign", "cos", "cosh", "divide", "exp", "exp2", "expm1", "fabs", "float_power",
-    "fmod", "hypot", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "multiply",
-    "negative", "positive", "power", "reciprocal", "scaled", "sign", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "where",
+    "cbrt", "ceil", "copysign", "cos", "cosh", "deg2rad", "divide", "exp", "exp2", "expm1", "fabs",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "heaviside", "hypot",
+    "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum",
+    "multiply", "negative", "positive", "power", "rad2deg", "reciprocal", "remainder", "rint",
+    "scaled", "sign", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
+    "trunc", "where",
 ]  # fmt: skip
 
 absolute = fabs
-float_power = power
+arccos, arcsin, arctan, arctan2 = math.acos, math.asin, math.atan, math.atan2
+arccosh, arcsinh, arctanh = math.acosh, math.asinh, math.atanh
+power = float_power = math.pow  # not **, which turns a root of -8 complex
+deg2rad, rad2deg = math.radians, math.degrees
 isfinite, isinf, isnan = math.isfinite, math.isinf, math.isnan
 
 
@@ -86,6 +83,58 @@ def reciprocal(x: float) -> float:
 
 def sign(x: float) -> float:
     return 1.0 if x > 0 else -1.0 if x < 0 else x + 0.0
+
+
+# The copysign keeps the sign of a zero, which an int has not.
+
+
+def floor(x: float) -> float:
+    return copysign(math.floor(x), x)
+
+
+def ceil(x: float) -> float:
+    return copysign(math.ceil(x), x)
+
+
+def trunc(x: float) -> float:
+    return copysign(math.trunc(x), x)
+
+
+def rint(x: float) -> float:
+    return copysign(round(x), x)
+
+
+def floor_divide(a: float, b: float) -> float:
+    return a // b
+
+
+def remainder(a: float, b: float) -> float:
+    return a % b
+
+
+def heaviside(x: float, at_zero: float) -> float:
+    return 1.0 if x > 0.0 else 0.0 if x < 0.0 else at_zero if x == 0.0 else x
+
+
+def maximum(a: float, b: float) -> float:
+    return a if a >= b or a != a else b
+
+
+def minimum(a: float, b: float) -> float:
+    return a if a <= b or a != a else b
+
+
+def fmax(a: float, b: float) -> float:
+    return a if a >= b or b != b else b
+
+
+def fmin(a: float, b: float) -> float:
+    return a if a <= b or b != b else b
+
+
+def sinc(x: float) -> float:
+    y = math.pi * x
+    return sin(y) / y if y else 1.0
 
 
 def where(condition: bool, a: float, b: float) -> float:

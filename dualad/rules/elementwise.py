@@ -2,33 +2,49 @@
 
 A row is a formula written once.  ``xp`` is the namespace of the arguments (NumPy's names
 for floats, for arrays, and for numbers of any system), ``y`` the output.  Every formula is
-a choice among many that are equal on paper: tanh' as 1 - y*y loses all its digits at 18,
-arcsin' as 1/sqrt(1 - x*x) half of them near 1.  A comment says why where it is not plain.
+one of many that are equal on paper: tanh' as 1 - y*y loses all its digits at 18, arcsin'
+as 1/sqrt(1 - x*x) half of them near 1.  A comment says why where it is not plain.
 
-Formulas are differentiated again for higher orders.  So a kink or a removable
-singularity goes through ``xp.where``, whose unselected branch is made safe first.
+Formulas are differentiated again for higher orders, so that the derivative of a formula
+must be as accurate as the formula.  Where it would not be (1 - x near 0 has slope -1, but
+(1 - x)*(1 + x) has slope -2x, lost in a difference of ones), the partial is a function
+with a row of its own: those stand before the rows that need them, and their partials are
+written with one another, so that all orders are.
 """
 
 from __future__ import annotations
 
-from math import log, pi
+import math
 from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Elementwise
+from dualad import scalar
+from dualad.primitive import Elementwise, implements, value_of
 
-LN2 = log(2.0)
-LN10 = log(10.0)
+PI = math.pi
+LN2 = math.log(2.0)
+PER_LN2 = 1.0 / LN2
+PER_LN10 = 1.0 / math.log(10.0)
+INF = math.inf
+NAN = math.nan
 
+# Intervals that tests draw from; one of integers stands for integers.
 REAL = (-10.0, 10.0)
 POSITIVE = (0.01, 10.0)
+INSIDE = (-0.99, 0.99)
+ORDER = (0, 3)
 
-# ----------------------------------------------------------------------- arithmetic
+
+# --------------------------------------------------------------------------- arithmetic
 
 add = Elementwise("add", 1, 1, second=(0, 0, 0), domain=(REAL, REAL))
 
 subtract = Elementwise("subtract", 1, -1, second=(0, 0, 0), domain=(REAL, REAL))
+
+negative = Elementwise("negative", -1, second=(0,), domain=(REAL,))
+
+positive = Elementwise("positive", 1, second=(0,), domain=(REAL,))
 
 multiply = Elementwise(
     "multiply",
@@ -38,6 +54,7 @@ multiply = Elementwise(
     domain=(REAL, REAL),
 )
 
+# Divided twice, not by a square, which overflows first.
 divide = Elementwise(
     "divide",
     lambda xp, y, a, b: 1 / b,
@@ -45,10 +62,6 @@ divide = Elementwise(
     second=(0, lambda xp, y, a, b: -(1 / b / b), lambda xp, y, a, b: 2 * (y / b / b)),
     domain=(REAL, POSITIVE),
 )
-
-negative = Elementwise("negative", -1, second=(0,), domain=(REAL,))
-
-positive = Elementwise("positive", 1, second=(0,), domain=(REAL,))
 
 reciprocal = Elementwise(
     "reciprocal",
@@ -62,227 +75,589 @@ square = Elementwise("square", lambda xp, y, x: 2 * x, second=(2,), domain=(REAL
 
 def _scaled(p: Any, t: Any) -> Any:
     r = p * t
-    s = np.vdot(r, r)
+    if not isinstance(r, np.ndarray):
+        return r if r == r or t != 0 else t
+    # A sum of squares is NaN if an entry is: one pass and no temporary.
+    entries = r.ravel("K")
+    s = np.vdot(entries, entries)
     return np.where(t == 0, 0, r) if s != s else r
 
 
+#: The product by which a tangent passes a partial: a zero tangent stays zero against any.
 scaled = Elementwise(
     "scaled",
     lambda xp, y, p, t: t,
     lambda xp, y, p, t: p,
     second=(0, 1, 0),
     domain=(REAL, REAL),
+    special={(INF, 0.0): (0.0, INF), (NAN, 0.0): (0.0, NAN)},
     function=_scaled,
 )
+scaled.on_floats = scalar.scaled
 
-# ----------------------------------------------------------------------- powers
+
+# ------------------------------------------------------------------------------- powers
 
 
-def _power_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
-    if type(b) is int or type(b) is float:
+def _times_log(y: Any, x: Any, n: int) -> Any:
+    """y * log(x)**n, where a power y that is 0 stays 0: it goes there faster."""
+    return np.where(y == 0, 0, y * np.log(x) ** n)[()]
+
+
+# x**b log(x)**n, n constant.
+power_log: Elementwise = Elementwise(
+    "power_log",
+    lambda xp, y, x, b, n: (
+        b * power_log(x, b - 1, n) + (n * power_log(x, b - 1, n - 1) if n else 0)
+    ),
+    lambda xp, y, x, b, n: power_log(x, b, n + 1),
+    None,
+    domain=(POSITIVE, (-3.0, 3.0), ORDER),
+    function=lambda x, b, n: _times_log(np.power(x, b), x, n),
+    ulps=8,
+)
+
+
+def _slope_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
+    if type(b) is int or type(b) is float:  # a constant exponent, of a few common ones
         if b == 2:
             return 2 * x
-        if b == 0:
+        if b == 3:
+            return 3 * (x * x)
+        if b == 1 or b == 0:
+            return int(b)
+        if b - 1 + 1 == b:
+            return b * xp.power(x, b - 1)
+    # b * y / x is right where b - 1 is rounded (x = 1e300 turns that into many ulps), and
+    # at b = 0, where x**-1 may be infinite but the slope is 0, to all orders.
+    quotient = (b == 0) | ((b - 1 + 1 != b) & (x != 0) & (xp.absolute(x) < INF))
+    below = xp.where(quotient & (x != 0), x, 1)
+    return xp.where(quotient, b * y / below, b * xp.power(xp.where(quotient, 1, x), b - 1))
+
+
+def _slope_in_exponent(xp: Any, y: Any, x: Any, b: Any) -> Any:
+    if xp is scalar and y > 0.0:
+        return y * xp.log(x)
+    return _times_log(y, x, 1) if xp is np else power_log(x, b, 1)
+
+
+def _second_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
+    if type(b) is int or type(b) is float:
+        if b == 2:
+            return 2
+        if b == 1 or b == 0:
             return 0
-        return b * xp.power(x, b - 1)
-    # At exponent 0 the slope is 0 even where x**-1 is infinite.
-    flat = b == 0
+        if b - 1 + 1 == b:
+            return b * _slope_in_base(xp, xp.power(x, b - 1), x, b - 1)
+    quotient = (b == 0) | ((b - 1 + 1 != b) & (x != 0) & (xp.absolute(x) < INF))
+    below = xp.where(quotient & (x != 0), x, 1)
+    above = xp.where(quotient, 1, x)
     return xp.where(
-        flat, b * y / xp.where(x == 0, 1, x), b * xp.power(xp.where(flat, 1, x), b - 1)
+        quotient,
+        (b - 1) * (b * y / below) / below,
+        b * _slope_in_base(xp, xp.power(above, b - 1), above, b - 1),
     )
 
 
-def _power_in_exponent(xp: Any, y: Any, x: Any, b: Any) -> Any:
-    return xp.where(y == 0, 0.0, y * xp.log(xp.where(y == 0, 1.0, x)))
+_POWER: dict[str, Any] = {
+    "second": (
+        _second_in_base,
+        lambda xp, y, x, b: xp.power(x, b - 1) + b * power_log(x, b - 1, 1),
+        lambda xp, y, x, b: power_log(x, b, 2),
+    ),
+    "domain": (POSITIVE, (-3.0, 3.0)),
+    "special": {
+        (0.0, 0.0): (0.0, -INF),
+        (0.0, 1.0): (1.0, 0.0),
+        (0.0, 2.0): (0.0, 0.0),
+        (-2.0, 3.0): (12.0, NAN),
+    },
+    "ulps": 4,
+}
 
+power = Elementwise("power", _slope_in_base, _slope_in_exponent, **_POWER)
 
-power = Elementwise("power", _power_in_base, _power_in_exponent, domain=(POSITIVE, (-3.0, 3.0)))
+float_power = Elementwise("float_power", _slope_in_base, _slope_in_exponent, **_POWER)
 
-float_power = Elementwise(
-    "float_power", _power_in_base, _power_in_exponent, domain=(POSITIVE, (-3.0, 3.0))
-)
-
+# The root of -0.0 is -0.0, but its slope is +inf: hence + 0.0.
 sqrt = Elementwise(
     "sqrt",
-    lambda xp, y, x: 0.5 / (y + 0.0),  # sqrt(-0.0) is -0.0, its slope +inf
-    second=(lambda xp, y, x: -0.25 / (y + 0.0) / x,),
+    lambda xp, y, x: 0.5 / (y + 0.0),
+    second=(lambda xp, y, x: -0.25 / (y + 0.0) / (x + 0.0),),
     domain=(POSITIVE,),
+    special={(0.0,): (INF,)},
 )
 
-cbrt = Elementwise("cbrt", lambda xp, y, x: 1.0 / (3.0 * (y * y)), domain=(POSITIVE,))
+cbrt = Elementwise(
+    "cbrt",
+    lambda xp, y, x: 1.0 / (3.0 * (y * y)),
+    domain=(POSITIVE,),
+    special={(0.0,): (INF,)},
+    ulps=4,
+)
+
 
 # ----------------------------------------------------------- exponentials and logarithms
 
-exp = Elementwise(
-    "exp", lambda xp, y, x: y, second=(lambda xp, y, x: y,), domain=(REAL,)
-)
+exp = Elementwise("exp", lambda xp, y, x: y, second=(lambda xp, y, x: y,), domain=(REAL,))
 
 exp2 = Elementwise("exp2", lambda xp, y, x: LN2 * y, domain=(REAL,))
 
 expm1 = Elementwise("expm1", lambda xp, y, x: xp.exp(x), domain=(REAL,))
 
-log = Elementwise(  # type: ignore[assignment]
-    "log", lambda xp, y, x: 1.0 / x, second=(lambda xp, y, x: -1.0 / x / x,), domain=(POSITIVE,)
+log = Elementwise(
+    "log",
+    lambda xp, y, x: 1.0 / x,
+    second=(lambda xp, y, x: -(1.0 / x / x),),
+    domain=(POSITIVE,),
+    special={(0.0,): (INF,)},
 )
 
-log2 = Elementwise("log2", lambda xp, y, x: 1.0 / LN2 / x, domain=(POSITIVE,))
+log2 = Elementwise("log2", lambda xp, y, x: PER_LN2 / x, domain=(POSITIVE,))
 
-log10 = Elementwise("log10", lambda xp, y, x: 1.0 / LN10 / x, domain=(POSITIVE,))
+log10 = Elementwise("log10", lambda xp, y, x: PER_LN10 / x, domain=(POSITIVE,))
 
-log1p = Elementwise("log1p", lambda xp, y, x: 1.0 / (1.0 + x), domain=((-0.9, 10.0),))
+log1p = Elementwise(
+    "log1p", lambda xp, y, x: 1.0 / (1.0 + x), domain=((-0.9, 10.0),), special={(-1.0,): (INF,)}
+)
+
+
+def _share(a: Any, b: Any, power: Any, log_base: float) -> Any:
+    difference = a - b
+    # What rounding took from the difference (Knuth): far out, exp makes it many ulps.
+    back = difference - a
+    lost = (a - (difference - back)) - (b + back)
+    lost = np.where(np.abs(lost) < 1, log_base * lost, 0)
+    smaller = power(-np.abs(difference))
+    larger_share = 1 / (1 + smaller)
+    smaller_share = smaller / (1 + smaller)
+    a_is_larger = difference >= 0
+    share = np.where(a_is_larger, larger_share, smaller_share)
+    rest = np.where(a_is_larger, smaller_share, larger_share)
+    return np.where(a == b, 0.5, share + share * rest * lost).astype(share.dtype)[()]
+
+
+# exp(a) / (exp(a) + exp(b)); equal infinities share.
+share: Elementwise = Elementwise(
+    "share",
+    lambda xp, y, a, b: y * share(b, a),
+    lambda xp, y, a, b: -(y * share(b, a)),
+    domain=(REAL, REAL),
+    function=lambda a, b: _share(a, b, np.exp, 1.0),
+    ulps=4,
+)
+
+share2: Elementwise = Elementwise(
+    "share2",
+    lambda xp, y, a, b: LN2 * (y * share2(b, a)),
+    lambda xp, y, a, b: -(LN2 * (y * share2(b, a))),
+    domain=(REAL, REAL),
+    function=lambda a, b: _share(a, b, np.exp2, LN2),
+    ulps=4,
+)
 
 logaddexp = Elementwise(
     "logaddexp",
-    lambda xp, y, a, b: xp.exp(a - y),
-    lambda xp, y, a, b: xp.exp(b - y),
+    lambda xp, y, a, b: share(a, b),
+    lambda xp, y, a, b: share(b, a),
     domain=(REAL, REAL),
+    special={(-INF, -INF): (0.5, 0.5), (INF, 0.0): (1.0, 0.0)},
 )
 
 logaddexp2 = Elementwise(
     "logaddexp2",
-    lambda xp, y, a, b: xp.exp2(a - y),
-    lambda xp, y, a, b: xp.exp2(b - y),
+    lambda xp, y, a, b: share2(a, b),
+    lambda xp, y, a, b: share2(b, a),
     domain=(REAL, REAL),
+    special={(-INF, -INF): (0.5, 0.5), (INF, 0.0): (1.0, 0.0)},
 )
 
-# ----------------------------------------------------------------------- trigonometry
 
-sin = Elementwise(
-    "sin", lambda xp, y, x: xp.cos(x), second=(lambda xp, y, x: -y,), domain=(REAL,)
-)
+# ------------------------------------------------------------------------ trigonometric
 
-cos = Elementwise(
-    "cos", lambda xp, y, x: -xp.sin(x), second=(lambda xp, y, x: -y,), domain=(REAL,)
-)
+sin = Elementwise("sin", lambda xp, y, x: xp.cos(x), second=(lambda xp, y, x: -y,), domain=(REAL,))
+
+cos = Elementwise("cos", lambda xp, y, x: -xp.sin(x), second=(lambda xp, y, x: -y,), domain=(REAL,))
 
 tan = Elementwise("tan", lambda xp, y, x: 1.0 + y * y, domain=((-1.5, 1.5),))
 
+# (1 - x)*(1 + x): no digit is lost near 1, and none of its slope near 0.
+one_minus_square = Elementwise(
+    "one_minus_square",
+    lambda xp, y, x: -2.0 * x,
+    domain=(REAL,),
+    function=lambda x: (1.0 - x) * (1.0 + x),
+)
+
 arcsin = Elementwise(
     "arcsin",
-    lambda xp, y, x: 1.0 / xp.sqrt((1.0 - x) * (1.0 + x)),
-    domain=((-0.99, 0.99),),
+    lambda xp, y, x: 1.0 / xp.sqrt(one_minus_square(x)),
+    domain=(INSIDE,),
+    special={(1.0,): (INF,), (-1.0,): (INF,)},
 )
 
 arccos = Elementwise(
     "arccos",
-    lambda xp, y, x: -1.0 / xp.sqrt((1.0 - x) * (1.0 + x)),
-    domain=((-0.99, 0.99),),
+    lambda xp, y, x: -1.0 / xp.sqrt(one_minus_square(x)),
+    domain=(INSIDE,),
+    special={(1.0,): (-INF,), (-1.0,): (-INF,)},
 )
 
-arctan = Elementwise("arctan", lambda xp, y, x: 1.0 / (1.0 + x * x), domain=(REAL,))
+
+def _lorentzian(x: Any) -> Any:
+    # 1/(1 + x*x), with both parts made small so that the square overflows last.
+    return 2.0**-60 / (2.0**-60 + x * (2.0**-60 * x))
+
+
+lorentzian = Elementwise(
+    "lorentzian",
+    lambda xp, y, x: -2.0 * ((x * y) * y),
+    domain=(REAL,),
+    function=_lorentzian,
+    ulps=4,
+)
+
+arctan = Elementwise("arctan", lambda xp, y, x: lorentzian(x), domain=(REAL,))
+
+
+def _direction(a: Any, b: Any) -> Any:
+    h = np.hypot(a, b)
+    if np.any((h < 1e-290) | (h == INF)):
+        # Infinite parts count as 1 against 0; tiny ones have no digits left in h.
+        infinite = h == INF
+        a, b = (
+            np.where(infinite, np.where(np.isinf(x), np.copysign(1, x), 0 * x), x) for x in (a, b)
+        )
+        exponent = np.frexp(np.maximum(np.abs(a), np.abs(b)))[1]
+        a, b = np.ldexp(a, -exponent), np.ldexp(b, -exponent)
+        h = np.hypot(a, b)
+    return (a / np.where(h == 0, 1, h))[()]
+
+
+def _over_length(xp: Any, part: Any, h: Any) -> Any:
+    return part / xp.where(h == 0, 1, h)
+
+
+# a / hypot(a, b), a cosine; 0 at the origin, to all orders.
+direction: Elementwise = Elementwise(
+    "direction",
+    lambda xp, y, a, b: _over_length(xp, xp.square(direction(b, a)), xp.hypot(a, b)),
+    lambda xp, y, a, b: -_over_length(xp, y * direction(b, a), xp.hypot(a, b)),
+    domain=(REAL, REAL),
+    special={(0.0, 0.0): (0.0, 0.0)},
+    function=_direction,
+    ulps=4,
+)
 
 hypot = Elementwise(
     "hypot",
-    lambda xp, y, a, b: a / xp.where(y == 0, 1.0, y),
-    lambda xp, y, a, b: b / xp.where(y == 0, 1.0, y),
+    lambda xp, y, a, b: direction(a, b),
+    lambda xp, y, a, b: direction(b, a),
     domain=(REAL, REAL),
+    special={(0.0, 0.0): (0.0, 0.0), (0.0, -2.0): (0.0, -1.0), (INF, 1.0): (1.0, 0.0)},
+)
+
+# a / (a*a + b*b), the imaginary part of 1 / (b - ia).
+over_square: Elementwise = Elementwise(
+    "over_square",
+    lambda xp, y, a, b: (
+        ((b - a) / xp.hypot(a, b)) * ((b + a) / xp.hypot(a, b)) / xp.hypot(a, b) / xp.hypot(a, b)
+    ),
+    lambda xp, y, a, b: -2.0 * (y * over_square(b, a)),
+    domain=(REAL, POSITIVE),
+    function=lambda a, b: _direction(a, b) / np.hypot(a, b),
+    ulps=4,
 )
 
 arctan2 = Elementwise(
     "arctan2",
-    lambda xp, y, a, b: b / xp.hypot(a, b) / xp.hypot(a, b),
-    lambda xp, y, a, b: -(a / xp.hypot(a, b) / xp.hypot(a, b)),
-    domain=(REAL, REAL),
+    lambda xp, y, a, b: over_square(b, a),
+    lambda xp, y, a, b: -over_square(a, b),
+    domain=(REAL, POSITIVE),
+    special={(2.0, 0.0): (0.0, -0.5), (0.0, -2.0): (-0.5, -0.0)},
+    ulps=4,
 )
 
-deg2rad = Elementwise("deg2rad", lambda xp, y, x: pi / 180.0, domain=(REAL,))
+deg2rad = Elementwise("deg2rad", lambda xp, y, x: PI / 180.0, second=(0,), domain=(REAL,))
 
-rad2deg = Elementwise("rad2deg", lambda xp, y, x: 180.0 / pi, domain=(REAL,))
+rad2deg = Elementwise("rad2deg", lambda xp, y, x: 180.0 / PI, second=(0,), domain=(REAL,))
 
-# ----------------------------------------------------------------------- hyperbolic
+radians = implements(np.radians)(deg2rad)
+degrees = implements(np.degrees)(rad2deg)
+
+
+# --------------------------------------------------------------------------- hyperbolic
 
 sinh = Elementwise("sinh", lambda xp, y, x: xp.cosh(x), domain=(REAL,))
 
 cosh = Elementwise("cosh", lambda xp, y, x: xp.sinh(x), domain=(REAL,))
 
-tanh = Elementwise(
-    "tanh",
-    lambda xp, y, x: 1.0 / xp.square(xp.cosh(x)),
+
+def _sech_squared(x: Any) -> Any:
+    if np.iscomplexobj(x):
+        return np.square(1 / np.cosh(x))
+    e = np.exp(-2.0 * np.abs(x))
+    return 4.0 * e / (1.0 + e * (2.0 + e))
+
+
+# 1/cosh(x)**2, where cosh overflows only after this is 0.
+sech_squared = Elementwise(
+    "sech_squared",
+    lambda xp, y, x: -2.0 * (y * xp.tanh(x)),
     domain=(REAL,),
+    function=_sech_squared,
+    ulps=4,
 )
 
-arcsinh = Elementwise("arcsinh", lambda xp, y, x: 1.0 / xp.hypot(1.0, x), domain=(REAL,))
+tanh = Elementwise(
+    "tanh",
+    lambda xp, y, x: sech_squared(x),
+    second=(lambda xp, y, x: -2.0 * (y * sech_squared(x)),),
+    domain=(REAL,),
+    ulps=4,
+)
 
+
+def _length_with_one(xp: Any, x: Any) -> Any:
+    if xp is not scalar and np.iscomplexobj(value_of(x)):
+        return xp.sqrt(1.0 + x * x)
+    return xp.hypot(1.0, x)
+
+
+arcsinh = Elementwise("arcsinh", lambda xp, y, x: 1.0 / _length_with_one(xp, x), domain=(REAL,))
+
+# Two roots, since the product of what is under them overflows at 1e154.
 arccosh = Elementwise(
     "arccosh",
     lambda xp, y, x: 1.0 / (xp.sqrt(x - 1.0) * xp.sqrt(x + 1.0)),
     domain=((1.01, 10.0),),
+    special={(1.0,): (INF,)},
+    ulps=4,
 )
 
 arctanh = Elementwise(
-    "arctanh", lambda xp, y, x: 1.0 / ((1.0 - x) * (1.0 + x)), domain=((-0.99, 0.99),)
+    "arctanh",
+    lambda xp, y, x: 1.0 / one_minus_square(x),
+    domain=(INSIDE,),
+    special={(1.0,): (INF,), (-1.0,): (INF,)},
 )
 
-# ----------------------------------------------------------------------- kinks and steps
 
-absolute = Elementwise("absolute", lambda xp, y, x: xp.sign(x), domain=(REAL,))
+# ---------------------------------------------------------------------- kinks and steps
 
-fabs = Elementwise("fabs", lambda xp, y, x: xp.sign(x), domain=(REAL,))
+absolute = Elementwise(
+    "absolute", lambda xp, y, x: xp.sign(x), second=(0,), domain=(REAL,), special={(0.0,): (0.0,)}
+)
 
-sign = Elementwise("sign", None, domain=(REAL,))
+fabs = Elementwise(
+    "fabs", lambda xp, y, x: xp.sign(x), second=(0,), domain=(REAL,), special={(0.0,): (0.0,)}
+)
 
-floor = Elementwise("floor", None, domain=(REAL,))
+sign = Elementwise("sign", None, second=(0,), domain=(REAL,))
 
-ceil = Elementwise("ceil", None, domain=(REAL,))
+floor = Elementwise("floor", None, second=(0,), domain=(REAL,))
 
-trunc = Elementwise("trunc", None, domain=(REAL,))
+ceil = Elementwise("ceil", None, second=(0,), domain=(REAL,))
 
-rint = Elementwise("rint", None, domain=(REAL,))
+trunc = Elementwise("trunc", None, second=(0,), domain=(REAL,))
 
-heaviside = Elementwise("heaviside", None, None, domain=(REAL, REAL))
+rint = Elementwise("rint", None, second=(0,), domain=(REAL,))
 
-floor_divide = Elementwise("floor_divide", None, None, domain=(REAL, POSITIVE))
+spacing = Elementwise("spacing", None, second=(0,), domain=(REAL,))
 
-nextafter = Elementwise("nextafter", None, None, domain=(REAL, REAL))
+nextafter = Elementwise("nextafter", None, None, second=(0, 0, 0), domain=(REAL, REAL))
 
-spacing = Elementwise("spacing", None, domain=(REAL,))
+heaviside = Elementwise("heaviside", None, None, second=(0, 0, 0), domain=(REAL, REAL))
+
+floor_divide = Elementwise("floor_divide", None, None, second=(0, 0, 0), domain=(REAL, POSITIVE))
+
+# The quotient is the one that the remainder was taken with: 1 // 0.1 is 9.
+remainder = Elementwise(
+    "remainder",
+    1,
+    lambda xp, y, a, b: -xp.floor_divide(a, b),
+    second=(0, 0, 0),
+    domain=(REAL, POSITIVE),
+)
+
+fmod = Elementwise(
+    "fmod",
+    1,
+    lambda xp, y, a, b: xp.rint((y - a) / b),
+    second=(0, 0, 0),
+    domain=(REAL, POSITIVE),
+)
+
+mod = remainder
+
+
+def _above(xp: Any, a: Any, b: Any) -> Any:
+    """1 where a is above b, 0 below, a half at a tie; not by a - b, NaN at equal infinities."""
+    return xp.heaviside(xp.where(a == b, 0, a - b), 0.5)
+
+
+def _wins(xp: Any, a: Any, b: Any, above: Any) -> Any:
+    """``above``, but a NaN loses to a number."""
+    return xp.where(a != a, 0, xp.where(b != b, 1, above))
+
+
+TIES: dict[tuple[float, ...], tuple[float, ...]] = {
+    (1.0, 1.0): (0.5, 0.5),
+    (INF, INF): (0.5, 0.5),
+    (0.0, -0.0): (0.5, 0.5),
+}
+MISSING: dict[tuple[float, ...], tuple[float, ...]] = {
+    (NAN, 1.0): (0.0, 1.0),
+    (1.0, NAN): (1.0, 0.0),
+}
 
 maximum = Elementwise(
     "maximum",
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(a == y, 1.0, 0.0)),
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(b == y, 1.0, 0.0)),
+    lambda xp, y, a, b: _above(xp, a, b),
+    lambda xp, y, a, b: _above(xp, b, a),
+    second=(0, 0, 0),
     domain=(REAL, REAL),
+    special=TIES,
 )
 
 minimum = Elementwise(
     "minimum",
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(a == y, 1.0, 0.0)),
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(b == y, 1.0, 0.0)),
+    lambda xp, y, a, b: _above(xp, b, a),
+    lambda xp, y, a, b: _above(xp, a, b),
+    second=(0, 0, 0),
     domain=(REAL, REAL),
+    special=TIES,
 )
 
 fmax = Elementwise(
     "fmax",
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(a == y, 1.0, 0.0)),
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(b == y, 1.0, 0.0)),
+    lambda xp, y, a, b: _wins(xp, a, b, _above(xp, a, b)),
+    lambda xp, y, a, b: _wins(xp, b, a, _above(xp, b, a)),
+    second=(0, 0, 0),
     domain=(REAL, REAL),
+    special=TIES | MISSING,
 )
 
 fmin = Elementwise(
     "fmin",
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(a == y, 1.0, 0.0)),
-    lambda xp, y, a, b: xp.where(a == b, 0.5, xp.where(b == y, 1.0, 0.0)),
+    lambda xp, y, a, b: _wins(xp, a, b, _above(xp, b, a)),
+    lambda xp, y, a, b: _wins(xp, b, a, _above(xp, a, b)),
+    second=(0, 0, 0),
     domain=(REAL, REAL),
+    special=TIES | MISSING,
 )
 
 copysign = Elementwise(
-    "copysign", lambda xp, y, x, s: xp.sign(x) * xp.sign(y), None, domain=(REAL, REAL)
+    "copysign",
+    lambda xp, y, x, s: xp.sign(x) * xp.sign(y),
+    None,
+    second=(0, 0, 0),
+    domain=(REAL, REAL),
+    special={(0.0, -1.0): (0.0, 0.0), (3.0, -0.0): (-1.0, 0.0)},
 )
 
-remainder = Elementwise(
-    "remainder", 1, lambda xp, y, a, b: -xp.floor_divide(a, b), domain=(REAL, POSITIVE)
+# 2**n as a power in x's own precision.
+ldexp = Elementwise(
+    "ldexp",
+    lambda xp, y, x, n: xp.ldexp(xp.copysign(1.0, x), n) * xp.copysign(1.0, x),
+    None,
+    second=(0, 0, 0),
+    domain=(REAL, ORDER),
 )
 
-fmod = Elementwise("fmod", 1, lambda xp, y, a, b: -xp.trunc(a / b), domain=(REAL, POSITIVE))
 
-ldexp = Elementwise("ldexp", lambda xp, y, x, n: xp.exp2(n), None, domain=(REAL, (-3.0, 3.0)))
+# ---------------------------------------------------------------- sinc and Bessel's i0
 
-# ----------------------------------------------------------------------- special shapes
 
-sinc = Elementwise(
-    "sinc",
-    lambda xp, y, x: (xp.cos(pi * x) - y) / xp.where(x == 0, 1.0, x),
-    domain=(REAL,),
+def _sine_of_half_turns(x: Any, quarter: int) -> Any:
+    """sin(pi x + quarter pi/2), reduced before pi is multiplied in."""
+    sign = -1.0 if quarter % 4 >= 2 else 1.0
+    if np.iscomplexobj(x):
+        return sign * (np.cos(PI * x) if quarter % 2 else np.sin(PI * x))
+    r = x - 2.0 * np.rint(0.5 * x)
+    size = np.abs(r)
+    if quarter % 2:
+        return sign * np.sin(PI * (0.5 - size))
+    return sign * np.sin(PI * np.where(size > 0.5, np.copysign(1.0, r) - r, r))
+
+
+def _sinc_slope(x: Any, n: int) -> Any:
+    x = np.asarray(x)
+    near = np.abs(x) < 0.25 * (n + 1)
+    # Near 0 the Taylor series; from there on, x sinc(x) = sin(pi x) / pi differentiated n times.
+    u = np.where(near, x, 0)
+    series: Any = 0.0
+    for k in range(n // 2 + 16, (n - 1) // 2, -1):
+        c = (-1) ** k * PI ** (2 * k) / (2 * k + 1) / math.factorial(2 * k - n)
+        series = series * u * u + c
+    series = series * u if n % 2 else series
+    u = np.where(near, 1, x)
+    s = _sine_of_half_turns(u, 0) / (PI * u)
+    for m in range(1, n + 1):
+        s = (PI ** (m - 1) * _sine_of_half_turns(u, m) - m * s) / u
+    return np.where(near, series, s)[()]
+
+
+# The n-th derivative of sinc, n constant.
+sinc_slope: Elementwise = Elementwise(
+    "sinc_slope",
+    lambda xp, y, x, n: sinc_slope(x, n + 1),
+    None,
+    domain=(REAL, ORDER),
+    function=_sinc_slope,
+    ulps=8,
+)
+
+sinc = implements(np.sinc)(
+    Elementwise(
+        "sinc",
+        lambda xp, y, x: sinc_slope(x, 1),
+        domain=(REAL,),
+        special={(0.0,): (0.0,)},
+        ulps=8,
+    )
+)
+
+
+def _bessel_i(x: Any, n: int) -> Any:
+    x = np.asarray(x)
+    size = np.abs(x)
+    near = size < 25
+    # All terms of the series have one sign; far out the asymptotic expansion ends in time.
+    half = np.where(near, 0.5 * size, 0)
+    q = half * half
+    series: Any = 1.0
+    for k in range(44, 0, -1):
+        series = 1.0 + series * q / (k * (k + n))
+    series = series * half**n / math.factorial(n)
+    t = np.where(near, 25, np.minimum(size, 1e4))
+    expansion: Any = 1.0
+    for k in range(30, 0, -1):
+        expansion = 1.0 - expansion * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * t)
+    root = np.exp(0.5 * t)  # exp(t) overflows before the function does
+    y = np.where(near, series, root / np.sqrt(2.0 * PI * t) * expansion * root)
+    return (np.where(x < 0, -y, y) if n % 2 else y)[()]
+
+
+# Bessel's I_n, n constant.
+bessel_i: Elementwise = Elementwise(
+    "bessel_i",
+    lambda xp, y, x, n: (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)) * 0.5,
+    None,
+    domain=(REAL, ORDER),
+    function=_bessel_i,
+    ulps=8,
+)
+
+i0 = implements(np.i0)(
+    Elementwise(
+        "i0",
+        lambda xp, y, x: bessel_i(x, 1),
+        domain=(REAL,),
+        special={(0.0,): (0.0,)},
+        function=lambda x: np.i0(x)[()],
+        ulps=8,
+    )
 )
 
 __all__ = [name for name, row in list(globals().items()) if isinstance(row, Elementwise)]
