@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from dualad import scalar
-from dualad.primitive import Elementwise, implements, value_of
+from dualad.primitive import Elementwise, Number, implements, shape_of, value_of
+from dualad.rules.linear import where
 
 PI = math.pi
 LN2 = math.log(2.0)
@@ -73,18 +74,54 @@ reciprocal = Elementwise(
 square = Elementwise("square", lambda xp, y, x: 2 * x, second=(2,), domain=(REAL,))
 
 
+# ------------------------------------------------------------------------- strong zeros
+
+
+def has_nan(x: Any) -> bool:
+    """Whether a float, an array or any part of a number holds a NaN: one pass, no temporary."""
+    if type(x) is float:
+        return x != x
+    if isinstance(x, Number):
+        return any(has_nan(p) for p in x.parts().values())  # type: ignore[attr-defined]
+    if not isinstance(x, np.ndarray):
+        return bool(x != x)
+    entries = x.ravel("K")
+    s = np.vdot(entries, entries)  # a sum of squares
+    return bool(s != s)
+
+
+def is_nonzero(t: Any) -> Any:
+    """Where a tangent is not zero in all its parts, as a plain array."""
+    if isinstance(t, Number):
+        parts = t.parts().values()  # type: ignore[attr-defined]
+        shape = shape_of(t)
+        out = np.zeros(shape, dtype=bool)
+        for p in parts:
+            nonzero = is_nonzero(p)
+            extra = tuple(range(nonzero.ndim - len(shape)))
+            out |= nonzero.any(axis=extra) if extra else nonzero
+        return out
+    return np.asarray(t != 0)
+
+
+class StrongProduct(Elementwise):
+    """The product by which a tangent passes a partial: a zero tangent stays zero against any."""
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        p, t = args
+        y = super().__call__(p, t)
+        if isinstance(y, Number) and has_nan(y):
+            # A zero in all parts of the tangent may have met an infinite slope of the partial.
+            return super().__call__(where(is_nonzero(t), p, 0.0), t)
+        return y
+
+
 def _scaled(p: Any, t: Any) -> Any:
-    r = p * t
-    if not isinstance(r, np.ndarray):
-        return r if r == r or t != 0 else t
-    # A sum of squares is NaN if an entry is: one pass and no temporary.
-    entries = r.ravel("K")
-    s = np.vdot(entries, entries)
-    return np.where(t == 0, 0, r) if s != s else r
+    y = p * t
+    return np.where(t == 0, 0, y)[()] if has_nan(y) else y
 
 
-#: The product by which a tangent passes a partial: a zero tangent stays zero against any.
-scaled = Elementwise(
+scaled = StrongProduct(
     "scaled",
     lambda xp, y, p, t: t,
     lambda xp, y, p, t: p,
@@ -281,13 +318,19 @@ cos = Elementwise("cos", lambda xp, y, x: -xp.sin(x), second=(lambda xp, y, x: -
 
 tan = Elementwise("tan", lambda xp, y, x: 1.0 + y * y, domain=((-1.5, 1.5),))
 
-# (1 - x)*(1 + x): no digit is lost near 1, and none of its slope near 0.
+
+def _one_minus_square(x: Any) -> Any:
+    return (1.0 - x) * (1.0 + x)
+
+
+# No digit is lost near 1, and none of the slope near 0.
 one_minus_square = Elementwise(
     "one_minus_square",
     lambda xp, y, x: -2.0 * x,
     domain=(REAL,),
-    function=lambda x: (1.0 - x) * (1.0 + x),
+    function=_one_minus_square,
 )
+one_minus_square.on_floats = _one_minus_square
 
 arcsin = Elementwise(
     "arcsin",
@@ -316,6 +359,7 @@ lorentzian = Elementwise(
     function=_lorentzian,
     ulps=4,
 )
+lorentzian.on_floats = _lorentzian
 
 arctan = Elementwise("arctan", lambda xp, y, x: lorentzian(x), domain=(REAL,))
 
@@ -400,7 +444,16 @@ def _sech_squared(x: Any) -> Any:
     return 4.0 * e / (1.0 + e * (2.0 + e))
 
 
-# 1/cosh(x)**2, where cosh overflows only after this is 0.
+def _sech_squared_of_float(x: float) -> float:
+    e = math.exp(-2.0 * abs(x))
+    return 4.0 * e / (1.0 + e * (2.0 + e))
+
+
+def _slope_of_tanh(xp: Any, y: Any, x: Any) -> Any:
+    return _sech_squared_of_float(x) if xp is scalar else sech_squared(x)
+
+
+# 1/cosh(x)**2, but cosh overflows before this is 0.
 sech_squared = Elementwise(
     "sech_squared",
     lambda xp, y, x: -2.0 * (y * xp.tanh(x)),
@@ -408,11 +461,12 @@ sech_squared = Elementwise(
     function=_sech_squared,
     ulps=4,
 )
+sech_squared.on_floats = _sech_squared_of_float
 
 tanh = Elementwise(
     "tanh",
-    lambda xp, y, x: sech_squared(x),
-    second=(lambda xp, y, x: -2.0 * (y * sech_squared(x)),),
+    _slope_of_tanh,
+    second=(lambda xp, y, x: -2.0 * (y * _slope_of_tanh(xp, y, x)),),
     domain=(REAL,),
     ulps=4,
 )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Multilinear, Number, implements, quietly, shape_of, value_of
-from dualad.rules.elementwise import multiply
+from dualad.rules.elementwise import has_nan, is_nonzero, multiply
 from dualad.rules.lifting import as_array
 from dualad.rules.linear import (
     axes_from_end,
@@ -63,30 +63,6 @@ def _repaired(
             marks[j] = (~np.isfinite(value_of(a))).astype(np.float64)
             touched = touched + row(*marks[:i], nonzero, *marks[i + 1 :], **params)
     return where(value_of(touched) != 0, y, finite)
-
-
-def has_nan(x: Any) -> bool:
-    """Whether a float, an array or any part of a number holds a NaN: one pass, no temporary."""
-    if type(x) is float:
-        return x != x
-    if isinstance(x, Number):
-        return any(has_nan(p) for p in x.parts().values())  # type: ignore[attr-defined]
-    s = np.vdot(x, x)
-    return bool(s != s)
-
-
-def is_nonzero(t: Any) -> Any:
-    """Where a tangent is not zero in all its parts, as a plain array."""
-    if isinstance(t, Number):
-        parts = t.parts().values()  # type: ignore[attr-defined]
-        shape = shape_of(t)
-        out = np.zeros(shape, dtype=bool)
-        for p in parts:
-            nonzero = is_nonzero(p)
-            extra = tuple(range(nonzero.ndim - len(shape)))
-            out |= nonzero.any(axis=extra) if extra else nonzero
-        return out
-    return np.asarray(t != 0)
 
 
 # -------------------------------------------------------------------------------- matmul
