@@ -33,8 +33,6 @@ Function = Callable[..., Any]
 
 def _leaves(x: Any, what: str) -> tuple[list[Any], Any]:
     """The leaves of an argument as parts of numbers, and how to put such leaves back."""
-    if is_nested(x) and _is_array_like(x):
-        x = np.asarray(x, dtype=float) if not rules.has_number(x) else rules.as_array(x)
     leaves, rebuild = flatten(x)
     parts = []
     for leaf in leaves:
@@ -43,10 +41,6 @@ def _leaves(x: Any, what: str) -> tuple[list[Any], Any]:
         except TypeError as error:
             raise TypeError(f"{what}: {error}") from None
     return parts, rebuild
-
-
-def _is_array_like(x: Any) -> bool:
-    return False
 
 
 def _outputs(y: Any, name: str) -> tuple[list[Any], Any]:

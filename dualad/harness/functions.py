@@ -194,20 +194,22 @@ def saddle(outer: Gradient, inner: Gradient) -> Array:
 
 def particle(outer: Gradient, inner: Gradient) -> Array:
     """How far to move one of two charges so that a falling particle lands near 0."""
+    return argmin(lambda w: landing(w[0], inner), np.array([0.0]), outer)
 
-    def landing(w: Array) -> Array:
-        def potential(x: Array) -> Array:
-            far = np.sqrt((x[0] - 10) ** 2 + (x[1] - (10 - w[0])) ** 2)
-            near = np.sqrt((x[0] - 10) ** 2 + x[1] ** 2)
-            return 1 / far + 1 / near
 
-        force = inner(potential)
-        x, velocity, dt = np.array([0.0, 8.0]), np.array([0.75, 0.0]), 0.1
-        while True:
-            moved = x + dt * velocity
-            if moved[1] <= 0:
-                return (x[0] - x[1] / velocity[1] * velocity[0]) ** 2
-            velocity = velocity - dt * force(x)
-            x = moved
+def landing(w: Array, gradient: Gradient) -> Array:
+    """The square of where the particle meets the ground; the field is a gradient."""
 
-    return argmin(landing, np.array([0.0]), outer)
+    def potential(place: tuple[Array, Array]) -> Array:
+        x, y = place
+        far = np.sqrt((x - 10) ** 2 + (y - (10 - w)) ** 2)
+        near = np.sqrt((x - 10) ** 2 + y**2)
+        return 1 / far + 1 / near
+
+    field = gradient(potential)
+    x, y, u, v, dt = 0.0, 8.0, 0.75, 0.0, 0.1
+    while y + dt * v > 0:
+        force_x, force_y = field((x, y))
+        x, y = x + dt * u, y + dt * v
+        u, v = u - dt * force_x, v - dt * force_y
+    return (x - y / v * u) ** 2
