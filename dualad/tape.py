@@ -245,7 +245,10 @@ def variable(value: Any, level: float, node: Node | None) -> Variable:
 
 def is_real(value: Any) -> bool:
     """Whether a value is real, so that cotangents arriving at it must be."""
-    return type(value) is float or rules.dtype_of(value).kind != "c"
+    if type(value) is float:
+        return True
+    dtype = value.dtype if type(value) is np.ndarray else rules.dtype_of(value)
+    return bool(dtype.kind != "c")
 
 
 def leaf_for(value: Any) -> Leaf:
@@ -340,13 +343,17 @@ def walk(
         if ct is None:
             continue  # never reached: an adjoint that is zero in value may carry tangents
         if node in wanted:
-            arrived[node] = ct
+            spread = type(ct) is float and node.shape
+            arrived[node] = np.full(node.shape, ct) if spread else ct
         if type(node) is Bundle:
             _walk_bundle(node, ct, lead, adjoint, owned)
             continue
         if type(node) is Slot:
             bundle = node.edges[0][0]  # type: ignore[index]
             adjoint.setdefault(bundle, {})[node.index] = ct
+            continue
+        if type(ct) is float and node.shape:
+            _walk_constant(node, ct, adjoint, owned, strong)
             continue
         for parent, partial, pull in node.edges or ():
             if pull is None:
@@ -365,6 +372,33 @@ def walk(
     for node in wanted & adjoint.keys():  # older than the record: reached, but not walked
         arrived[node] = adjoint[node]
     return arrived
+
+
+def _walk_constant(node: Node, ct: float, adjoint: Any, owned: set[Node], strong: bool) -> None:
+    """The step for an array node whose cotangent is one float for all entries.
+
+    Such is the cotangent of what was summed up; it is not spread over an array before it
+    meets one, and 1.0 is not multiplied by.
+    """
+    spread: Any = None
+    for parent, partial, pull in node.edges or ():
+        if pull is None and parent.shape == node.shape:
+            if type(partial) is int or type(partial) is float:
+                add(parent, partial * ct, (), adjoint, owned)
+                continue
+            if shape_of(partial) == node.shape:
+                add(parent, partial if ct == 1.0 else partial * ct, (), adjoint, owned)
+                continue
+        if spread is None:
+            spread = np.full(node.shape, ct)
+        if pull is None:
+            add(parent, rules.scaled(partial, spread), (), adjoint, owned)
+        elif type(pull) is Scatter:
+            _scatter_into(parent, pull, spread, (), adjoint, owned)
+        elif strong and type(pull) is Transposed:
+            add(parent, pull(spread, (), strong), (), adjoint, owned)
+        else:
+            add(parent, pull(spread, ()), (), adjoint, owned)
 
 
 def add(
@@ -468,35 +502,52 @@ class VariableSystem:
 
     def elementwise(self, row: Elementwise) -> Rule:
         formulas = row.partials
-        split = self.split
+        evaluate = row.evaluate
 
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            primals, nodes = split(level, args)
-            y = row(*primals)
+            # ``split``, in line: this is the path that every recorded operation takes.
+            primals: list[Any] = []
+            nodes: list[Node | None] = []
+            nested = False
+            for a in args:
+                node = None
+                if isinstance(a, Number):
+                    if a.level == level:
+                        node = a.node  # type: ignore[attr-defined]
+                        if type(node) is Leaf and node.attached and not is_recording():
+                            node = None
+                        a = a.primal
+                    else:
+                        check_open(a)
+                    nested = nested or isinstance(a, Number)
+                primals.append(a)
+                nodes.append(node)
+            y = row(*primals) if nested else evaluate(*primals)
             if paused and is_paused():
                 return y
-            xp: Any = None
+            xp = rules if nested else scalar if type(y) is float else np
             edges: list[tuple[Node, Any, Any]] = []
             for node, formula in zip(nodes, formulas, strict=True):
                 if node is None or formula is None:
                     continue
-                if not isinstance(formula, int):
-                    if xp is None:
-                        xp = namespace_of(primals)
-                    if xp is np:
-                        partial = quietly(formula, xp, y, *primals)
-                        if not isinstance(partial, (int, float)) and partial.dtype.kind == "c":
-                            partial = np.conjugate(partial)
-                    else:
-                        partial = evaluate_formula(formula, xp, y, primals)
-                        if xp is rules and not is_real(partial):
-                            partial = rules.conjugate(partial)
-                    edges.append((node, partial, None))
+                if type(formula) is int:
+                    partial: Any = formula
+                elif xp is np:
+                    partial = quietly(formula, np, y, *primals)
+                    if type(partial) is np.ndarray and partial.dtype.kind == "c":
+                        partial = np.conjugate(partial)
                 else:
-                    edges.append((node, formula, None))
+                    partial = evaluate_formula(formula, xp, y, primals)
+                    if nested and not is_real(partial):
+                        partial = rules.conjugate(partial)
+                edges.append((node, partial, None))
             if not edges:
                 return y
-            return variable(y, level, Node(shape_of(y), edges, is_real(y)))
+            if type(y) is float:
+                return Variable(y, level, Node((), edges))
+            shape = shape_of(y)
+            kind = VariableArray if shape else Variable
+            return kind(y, level, Node(shape, edges, is_real(y)))
 
         return rule
 

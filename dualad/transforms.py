@@ -210,11 +210,18 @@ class _Record:
         arrived = sweep(self.order, seeds, wanted, lead)
         return [
             [
-                own(arrived[n]) if n in arrived else _zeros(p, lead)
+                _typed(own(arrived[n]), p) if n in arrived else _zeros(p, lead)
                 for p, n in zip(group, nodes, strict=True)
             ]
             for group, nodes in zip(self.parts, self.leaves, strict=True)
         ]
+
+
+def _typed(ct: Any, p: Any) -> Any:
+    """A cotangent in the precision of its argument."""
+    if type(p) is np.ndarray and type(ct) is np.ndarray and ct.dtype != p.dtype:
+        return ct.astype(p.dtype)
+    return ct
 
 
 def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

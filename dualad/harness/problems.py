@@ -33,7 +33,7 @@ class Published:
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """A function to differentiate, at any size.
 

@@ -48,6 +48,8 @@ def axes_from_end(axis: Any, ndim: int) -> Shape:
 
 
 def _sum_transpose(ct: Any, i: int, shapes: Any, *, axes: Shape, keepdims: bool) -> Any:
+    if type(ct) is float:
+        return ct  # one float stands for a cotangent that is the same at every entry
     if not keepdims:
         ct = _insert(ct, axes=axes)
     return broadcast_to(ct, shapes[0])
@@ -233,7 +235,9 @@ def _put_index(ct: Any, i: int, shapes: Any, *, index: Any, ndim: int) -> Any:
 def _add_at(buffer: Any, ct: Any, *, index: Any, ndim: int) -> None:
     """``buffer[index] += ct``, with every repeated entry counted."""
     full = (slice(None),) * (buffer.ndim - ndim) + index
-    if is_basic(index) or any(isinstance(i, np.ndarray) and i.dtype == bool for i in index):
+    if len(index) == 1 and type(index[0]) is slice:
+        buffer[full] += ct
+    elif is_basic(index) or any(isinstance(i, np.ndarray) and i.dtype == bool for i in index):
         buffer[full] += ct
     else:
         np.add.at(buffer, full, ct)
@@ -314,8 +318,10 @@ def _plain_entry(i: Any) -> Any:
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``, for every form of index."""
-    index = plain_index(index)
     ndim = ndim_of(x)
+    if type(index) is slice or type(index) is int:
+        return _view(x, getitem_row, index=(index,), ndim=ndim)
+    index = plain_index(index)
     if is_basic(index):
         return _view(x, getitem_row, index=index, ndim=ndim)
     if _moves_to_front(index, ndim):
