@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).parent.parent / "README.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+EXAMPLES = re.findall(r"(?ms)^```python\n(.*?)^```$", README.read_text("utf-8"))
 
 
 def test_the_readme_has_examples():
