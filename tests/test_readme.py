@@ -1,4 +1,4 @@
-"""Every Python example in the README runs, and prints what the README says."""
+"""Every Python example in the README runs and prints what is said; CONTRIBUTING shows a real row."""
 
 import doctest
 import re
@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
-EXAMPLES = re.findall(r"(?ms)^```python\n(.*?)^```$", README.read_text("utf-8"))
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def python_blocks(page):
+    return re.findall(r"(?ms)^```python\n(.*?)^```$", page.read_text("utf-8"))
+
+
+EXAMPLES = python_blocks(README)
 
 
 def test_the_readme_has_examples():
@@ -23,3 +30,8 @@ def test_example(example):
     failed, tried = doctest.DocTestRunner().run(test)
     assert tried
     assert not failed
+
+
+def test_the_row_in_contributing_is_in_the_table():
+    (row,) = python_blocks(ROOT / "CONTRIBUTING.md")
+    assert row in (ROOT / "dualad" / "rules" / "elementwise.py").read_text("utf-8")

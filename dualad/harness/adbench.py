@@ -78,10 +78,15 @@ def _rotate(rotation: Array, x: Array) -> Array:
     angle = np.sqrt(np.where(turns, square, 1.0))
     axis = rotation / angle
     along = np.sum(axis * x, axis=-1, keepdims=True)
-    turned = (
-        x * np.cos(angle) + np.cross(axis, x) * np.sin(angle) + axis * along * (1 - np.cos(angle))
-    )
-    return np.where(turns, turned, x + np.cross(rotation, x))
+    cos, sin = np.cos(angle), np.sin(angle)
+    turned = x * cos + _cross(axis, x) * sin + axis * along * (1 - cos)
+    return np.where(turns, turned, x + _cross(rotation, x))
+
+
+def _cross(a: Array, b: Array) -> Array:
+    # Half the time of np.cross, which looks at many cases.
+    after, before = [1, 2, 0], [2, 0, 1]
+    return a[..., after] * b[..., before] - a[..., before] * b[..., after]
 
 
 def lstm(theta: Array, state: Array, sequence: Array) -> Array:
