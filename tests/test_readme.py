@@ -1,4 +1,4 @@
-"""Every Python example in the README runs and prints what is said; CONTRIBUTING shows a real row."""
+"""The README's examples run and print what is said; CONTRIBUTING shows a real row."""
 
 import doctest
 import re
