@@ -4,10 +4,11 @@ from dualad.dual import Dual as Dual
 from dualad.hyperdual import HyperDual as HyperDual
 from dualad.primitive import LevelError as LevelError
 from dualad.primitive import NotDifferentiableError as NotDifferentiableError
+from dualad.primitive import no_grad as no_grad
 from dualad.tape import Tape as Tape
 from dualad.tape import Variable as Variable
-from dualad.tape import no_grad as no_grad
 from dualad.tape import record as record
+from dualad.tape import stop_gradient as stop_gradient
 from dualad.transforms import derivative as derivative
 from dualad.transforms import grad as grad
 from dualad.transforms import hessian as hessian

@@ -262,7 +262,7 @@ class DualSystem:
         def general(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, tangents = split(level, args)
             y = row(*primals)
-            if (paused and is_paused()) or not any(
+            if (paused and is_paused(level)) or not any(
                 t is not None and p is not None
                 for t, p in zip(tangents, partials, strict=True)
             ):
@@ -311,7 +311,7 @@ class DualSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, tangents = split(level, args)
             y = row(*primals, **params)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
             if len(args) > 1:
                 tangents = filled(primals, tangents)
@@ -323,7 +323,7 @@ class DualSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, tangents = split(level, args)
             y = row(*primals, **params)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
             total = None
             for i, t in enumerate(tangents):
@@ -338,7 +338,7 @@ class DualSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             ((x,), (t,)) = split(level, args)
             y = row(x, **params)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
             return dual(y, row.gather(t, **row.chosen(x, y, params)), level)
 
@@ -348,7 +348,7 @@ class DualSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, tangents = split(level, args)
             y = row(*primals, **params)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
             t = row.push(y, primals, tangents, **params)
             if isinstance(y, tuple):

@@ -280,7 +280,7 @@ class HyperDualSystem:
         def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             (x,) = args
             p, b, c = x.primal, x.tangent1, x.tangent2
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return row(p)
             if type(p) is float and on_floats is not None:
                 try:
@@ -305,7 +305,7 @@ class HyperDualSystem:
         general = self._via_duals(row)
 
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            if len(args) > 1 or (paused and is_paused()):
+            if len(args) > 1 or (paused and is_paused(level)):
                 return general(level, args, params)
             (x,) = args
             return hyperdual(

@@ -18,7 +18,8 @@ from __future__ import annotations
 import contextvars
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -42,9 +43,9 @@ class LevelError(RuntimeError):
 _levels = itertools.count(1)
 _thread = threading.local()
 
-#: Identifiers of the threads that are inside ``no_grad``: a list that is almost always
-#: empty, so that the fast paths pay one test of a global for it.
-paused: list[int] = []
+#: (thread, level) of each ``no_grad`` that is being run: numbers of lower levels are constants
+#: in that thread.  Almost always empty, so that the fast paths pay one test of a global for it.
+paused: list[tuple[int, float]] = []
 
 
 def _open_levels() -> set[float]:
@@ -55,7 +56,7 @@ def _open_levels() -> set[float]:
     return levels
 
 
-class new_level:  # noqa: N801 - a context manager, written out since a generator costs 1 us
+class new_level:  # a context manager, written out since a generator costs 1 us
     """Open a level, higher than all before it, and close it whatever happens."""
 
     __slots__ = ("level", "levels")
@@ -72,8 +73,8 @@ class new_level:  # noqa: N801 - a context manager, written out since a generato
 
 def check_open(number: Number) -> None:
     """Refuse a number whose transform has returned (levels of numbers made by hand stay)."""
-    level = number.level
-    if level == int(level) and level not in _open_levels():
+    level = int(number.level)  # a number made by hand inside a transform belongs to that one
+    if level and level not in _open_levels():
         raise LevelError(
             f"a {type(number).__name__} of a transform that has already returned (or that "
             "runs in another thread) was used in another computation; return it from the "
@@ -91,9 +92,32 @@ def level_above(step: float, *parts: Any) -> float:
     return max((p.level for p in parts if isinstance(p, Number)), default=0) + step
 
 
-def is_paused() -> bool:
-    """Whether this thread is inside ``no_grad``."""
-    return bool(paused) and threading.get_ident() in paused
+def is_paused(level: float) -> bool:
+    """Whether numbers of that level are constants, this thread being inside ``no_grad``.
+
+    A transform that is opened inside ``no_grad`` has a level of its own, and differentiates.
+    """
+    me = threading.get_ident()
+    return any(thread == me and level < floor for thread, floor in tuple(paused))
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Results computed inside are constants, in every number system.
+
+    >>> import dualad as ad
+    >>> x = ad.Variable(3.0)
+    >>> with no_grad():
+    ...     y = x * x
+    >>> y
+    9.0
+    """
+    entry = (threading.get_ident(), float(next(_levels)))
+    paused.append(entry)
+    try:
+        yield
+    finally:
+        paused.remove(entry)
 
 
 # ------------------------------------------------- what NumPy's functions stand for

@@ -6,6 +6,7 @@ method ends in a rule, and a rule is read by the system of its outermost argumen
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -266,6 +267,37 @@ class Operators(Number):
         if name in rules.refused_attributes:
             raise NotDifferentiableError(rules.refused_attributes[name])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # -- copies
+
+    def content(self) -> dict[str, Any]:
+        """What makes up this number, by the names of its slots."""
+        return {"level": self.level, **self.parts()}
+
+    def again(self) -> Any:
+        """Another number with the same content: assignment to one does not reach the other."""
+        new = object.__new__(type(self))
+        for name, value in self.content().items():
+            setattr(new, name, value)
+        return new
+
+    def __copy__(self) -> Any:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        new = self.again()
+        for name, part in self.parts().items():
+            setattr(new, name, copy.deepcopy(part, memo))
+        return new
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.level >= 1:
+            raise TypeError(
+                f"a {type(self).__name__} of a running transform cannot be pickled: it has no "
+                "meaning elsewhere; pickle ad.stop_gradient(x), or differentiate over there"
+            )
+        kind = next(c for c in type(self).__mro__ if not issubclass(c, ArrayNumber))
+        return kind, tuple(self.parts().values())
 
     # -- text
 

@@ -15,6 +15,7 @@ frees its part of the record at once; and there is no recursion anywhere.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -35,13 +36,14 @@ from dualad.primitive import (
     check_open,
     evaluate_formula,
     is_paused,
-    lead_of,
     level_above,
     paused,
     quietly,
     shape_of,
+    value_of,
 )
-from dualad.protocols import ArrayNumber, Operators, as_part, namespace_of
+from dualad.protocols import OBJECT, ArrayNumber, Operators, as_part
+from dualad.tree import flatten, is_nested
 
 _serials = itertools.count()
 _recording = threading.local()
@@ -79,11 +81,14 @@ class Leaf(Node):
 class Bundle(Node):
     """An operation with several outputs: it waits for the cotangents of all of them."""
 
-    __slots__ = ("outputs", "pull")
+    __slots__ = ("outputs", "prints", "pull")
 
-    def __init__(self, parents: list[Node], outputs: int, pull: Callable[..., Any]) -> None:
+    def __init__(
+        self, parents: list[Node], outputs: int, pull: Callable[..., Any], prints: list[Any]
+    ) -> None:
         super().__init__((), [(p, None, None) for p in parents])
         self.outputs = outputs
+        self.prints = prints
         self.pull = pull
 
 
@@ -95,6 +100,101 @@ class Slot(Node):
     def __init__(self, bundle: Bundle, index: int, shape: tuple[int, ...], real: bool) -> None:
         super().__init__(shape, [(bundle, None, None)], real)
         self.index = index
+
+
+# ------------------------------------------------------- arrays that others may write to
+
+#: Arrays of at most so many bytes are copied into the record; larger ones are fingerprinted.
+COPIED_BYTES = 2**14
+
+#: The number of sums of a fingerprint: a prime, so that rows and columns do not fall together.
+_SUMS = 1021
+_WEIGHTS = np.random.default_rng(0).integers(2**63, size=_SUMS, dtype=np.uint64) * 2 + 1
+
+Print = tuple[Any, int]  # an array and its fingerprint
+
+
+def fingerprint(a: Any) -> int:
+    """A number that changes when an entry of a does: one pass over the memory, no copy.
+
+    The entries, read as integers, are added up in ``_SUMS`` sums by their position, and those
+    with random weights.  So one changed entry is always seen, and an exchange of two is unless
+    their distance is a multiple of ``_SUMS``; many changes that cancel in every sum (with
+    probability 2**-64 if they know nothing of each other) are missed.
+    """
+    words = a.ravel("K")  # no copy, if the memory is in one piece
+    words = words.view(np.uint64 if words.nbytes % 8 == 0 else np.uint8)
+    whole = words.size - words.size % _SUMS
+    with np.errstate(all="ignore"):
+        sums = np.add.reduce(words[:whole].reshape(-1, _SUMS), axis=0, dtype=np.uint64)
+        sums[: words.size - whole] += words[whole:]
+        return int(np.add.reduce(sums * _WEIGHTS))
+
+
+def keep(a: Any, prints: list[Print]) -> Any:
+    """An array that somebody else holds, as the record keeps it: small a copy, large a print."""
+    if not isinstance(a, np.ndarray):
+        return a
+    if a.nbytes <= COPIED_BYTES:
+        return a.copy()
+    prints.append((a, fingerprint(a)))
+    return a
+
+
+def keep_params(params: dict[str, Any], prints: list[Print]) -> dict[str, Any]:
+    """Parameters with the arrays among them (an index, a condition) as the record keeps them."""
+    for name, value in params.items():
+        if type(value) is np.ndarray:
+            params = {**params, name: keep(value, prints)}
+        elif type(value) is tuple:
+            for entry in value:
+                if type(entry) is np.ndarray:
+                    params = {**params, name: tuple(keep(e, prints) for e in value)}
+                    break
+    return params
+
+
+def keep_args(level: float, args: tuple[Any, ...], primals: list[Any], prints: list[Print]) -> list[Any]:  # fmt: skip  # noqa: E501
+    """Primals, with those that somebody else holds as the record keeps them.
+
+    That are plain arguments, and the value of a variable made by hand, which its owner can
+    reach; values computed on the way belong to the record alone.
+    """
+    return [
+        keep(p, prints) if type(p) is np.ndarray and (a is p or _by_hand(a, level)) else p
+        for a, p in zip(args, primals, strict=True)
+    ]
+
+
+def _by_hand(a: Any, level: float) -> bool:
+    return level % 1 != 0 and (type(a.node) is Leaf or a.primal.base is not None)
+
+
+class Guarded(Node):
+    """A node that keeps large arrays which somebody else holds, with their fingerprints."""
+
+    __slots__ = ("prints",)
+    prints: list[Print]
+
+
+def check_prints(prints: Iterable[Print]) -> None:
+    """Raise ``RuntimeError`` if an array was changed since it was recorded."""
+    for a, before in prints:
+        if fingerprint(a) != before:
+            raise RuntimeError(
+                f"an array of shape {a.shape} that the recorded computation used was changed "
+                "before the sweep, so the gradient would be wrong; give the computation a copy, "
+                "as in x * buffer.copy()"
+            )
+
+
+def node_for(shape: tuple[int, ...], edges: Any, real: bool, prints: list[Print]) -> Node:
+    """The node of an operation, guarded if it keeps arrays of others."""
+    if not prints:
+        return Node(shape, edges, real)
+    node = Guarded(shape, edges, real)
+    node.prints = prints
+    return node
 
 
 class Scatter:
@@ -150,8 +250,35 @@ class Variable(Operators):
     def parts(self) -> dict[str, Any]:
         return {"primal": self.primal}
 
+    def content(self) -> dict[str, Any]:
+        return {"primal": self.primal, "level": self.level, "node": self.node}
+
     def __repr__(self) -> str:
         return f"Variable({self.primal!r})"
+
+    # A copy of a result has the result's history; a copy of a variable that gradients arrive at
+    # is one of its own, with a gradient of its own, as in PyTorch.  Only the latter is pickled.
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        new: Variable = super().__deepcopy__(memo)
+        if isinstance(self.node, Leaf) and self.level % 1:
+            new.node = leaf_for(self.primal)
+            new.node.attached = self.node.attached
+            new.node.grad = copy.deepcopy(self.node.grad, memo)
+        return new
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.node is not None and not isinstance(self.node, Leaf):
+            raise TypeError(
+                "a Variable that was computed from others cannot be pickled: its record stays "
+                "here; pickle ad.stop_gradient(y), or y.detach()"
+            )
+        kind, args = super().__reduce_ex__(protocol)
+        return kind, args, self.node and (self.node.attached, self.node.grad)
+
+    def __setstate__(self, state: tuple[bool, Any]) -> None:
+        leaf = self._leaf("unpickling")
+        leaf.attached, leaf.grad = state
 
     # -- gradients
 
@@ -204,7 +331,7 @@ class Variable(Operators):
             if self.shape and not any(leaf.attached for leaf in leaves):
                 raise ValueError(
                     f"backward of an output of shape {self.shape}, not of a number: pass "
-                    "gradient=np.ones(...) of that shape, or reduce it first, as in y.sum().backward()"
+                    "gradient=np.ones(...) of that shape, or reduce it, as in y.sum().backward()"
                 )
             gradient = ones_for(self.primal)
         else:
@@ -230,6 +357,14 @@ class VariableArray(ArrayNumber, Variable):
     __slots__ = ()
 
     def replace(self, other: Any) -> None:
+        if type(self.node) is Leaf and self.level % 1:
+            if other.node is not None:
+                raise RuntimeError(
+                    "assignment to a Variable that gradients arrive at, while it is recorded: "
+                    "assign to x.copy(), or inside ad.no_grad() to change its value"
+                )
+            self.primal = other.primal
+            return
         self.primal, self.node = other.primal, other.node
 
     def constant(self, value: Any) -> Variable:
@@ -267,8 +402,13 @@ def ones_for(value: Any) -> Any:
 
 
 def own(ct: Any) -> Any:
-    """A cotangent as the user gets it: writable, sharing memory with nothing."""
-    return ct.copy() if isinstance(ct, np.ndarray) else ct
+    """A cotangent as the user gets it: writable, sharing memory with nothing.
+
+    A number over an array is not copied, but assignment to it reaches no other.
+    """
+    if isinstance(ct, np.ndarray):
+        return ct.copy()
+    return ct.again() if isinstance(ct, ArrayNumber) else ct
 
 
 # ---------------------------------------------------------------------------- the sweep
@@ -345,13 +485,16 @@ def walk(
         if node in wanted:
             spread = type(ct) is float and node.shape
             arrived[node] = np.full(node.shape, ct) if spread else ct
-        if type(node) is Bundle:
-            _walk_bundle(node, ct, lead, adjoint, owned)
-            continue
-        if type(node) is Slot:
-            bundle = node.edges[0][0]  # type: ignore[index]
-            adjoint.setdefault(bundle, {})[node.index] = ct
-            continue
+        if type(node) is not Node:
+            if isinstance(node, (Guarded, Bundle)):
+                check_prints(node.prints)
+            if isinstance(node, Bundle):
+                _walk_bundle(node, ct, lead, adjoint, owned)
+                continue
+            if isinstance(node, Slot):
+                bundle = node.edges[0][0]  # type: ignore[index]
+                adjoint.setdefault(bundle, {})[node.index] = ct
+                continue
         if type(ct) is float and node.shape:
             _walk_constant(node, ct, adjoint, owned, strong)
             continue
@@ -366,8 +509,10 @@ def walk(
             elif type(pull) is Scatter and not isinstance(ct, Number):
                 _scatter_into(parent, pull, ct, lead, adjoint, owned)
                 continue
+            elif strong and type(pull) is Transposed:
+                c = pull(ct, lead, strong)
             else:
-                c = pull(ct, lead, strong) if strong and type(pull) is Transposed else pull(ct, lead)
+                c = pull(ct, lead)
             add(parent, c, lead, adjoint, owned)
     for node in wanted & adjoint.keys():  # older than the record: reached, but not walked
         arrived[node] = adjoint[node]
@@ -509,24 +654,31 @@ class VariableSystem:
             primals: list[Any] = []
             nodes: list[Node | None] = []
             nested = False
+            held: list[Any] | None = None  # arrays that somebody else can write to
             for a in args:
                 node = None
                 if isinstance(a, Number):
                     if a.level == level:
                         node = a.node  # type: ignore[attr-defined]
-                        if type(node) is Leaf and node.attached and not is_recording():
-                            node = None
                         a = a.primal
+                        if type(node) is Leaf:
+                            if node.attached and not is_recording():
+                                node = None
+                            if level % 1:
+                                held = [a, *held] if held else [a]
                     else:
                         check_open(a)
                     nested = nested or isinstance(a, Number)
+                elif type(a) is np.ndarray:
+                    held = [a, *held] if held else [a]
                 primals.append(a)
                 nodes.append(node)
             y = row(*primals) if nested else evaluate(*primals)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
             xp = rules if nested else scalar if type(y) is float else np
             edges: list[tuple[Node, Any, Any]] = []
+            prints: list[Print] = []
             for node, formula in zip(nodes, formulas, strict=True):
                 if node is None or formula is None:
                     continue
@@ -540,6 +692,11 @@ class VariableSystem:
                     partial = evaluate_formula(formula, xp, y, primals)
                     if nested and not is_real(partial):
                         partial = rules.conjugate(partial)
+                if type(partial) is np.ndarray and (
+                    (held is not None and any(partial is a for a in held))
+                    or (partial.base is not None and (held is not None or level % 1))
+                ):
+                    partial = keep(partial, prints)
                 edges.append((node, partial, None))
             if not edges:
                 return y
@@ -547,14 +704,14 @@ class VariableSystem:
                 return Variable(y, level, Node((), edges))
             shape = shape_of(y)
             kind = VariableArray if shape else Variable
-            return kind(y, level, Node(shape, edges, is_real(y)))
+            return kind(y, level, node_for(shape, edges, is_real(y), prints))
 
         return rule
 
     def linear(self, row: Linear) -> Rule:
         split = self.split
 
-        def pull_for(i: int, shapes: list[Any], ndim: int, params: dict[str, Any]) -> Any:
+        def pull_for(i: int, shapes: list[Any], params: dict[str, Any]) -> Any:
             if row.accumulate is not None:
                 return Scatter(row, shapes[0], params)
 
@@ -567,16 +724,19 @@ class VariableSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, nodes = split(level, args)
             y = row(*primals, **params)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
             shapes = [shape_of(p) for p in primals]
-            shape = shape_of(y)
+            prints: list[Print] = []
+            params = keep_params(params, prints)
             edges = [
-                (node, None, pull_for(i, shapes, len(shape), params))
+                (node, None, pull_for(i, shapes, params))
                 for i, node in enumerate(nodes)
                 if node is not None
             ]
-            return variable(y, level, Node(shape, edges, is_real(y))) if edges else y
+            if not edges:
+                return y
+            return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
 
         return rule
 
@@ -586,14 +746,18 @@ class VariableSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, nodes = split(level, args)
             y = row(*primals, **params)
-            if paused and is_paused():
+            if paused and is_paused(level):
                 return y
+            prints: list[Print] = []
+            kept = keep_args(level, args, primals, prints)
             edges = [
-                (node, None, Transposed(row, list(primals), i, params))
+                (node, None, Transposed(row, list(kept), i, params))
                 for i, node in enumerate(nodes)
                 if node is not None
             ]
-            return variable(y, level, Node(shape_of(y), edges, is_real(y))) if edges else y
+            if not edges:
+                return y
+            return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
 
         return rule
 
@@ -603,11 +767,12 @@ class VariableSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             ((x,), (node,)) = split(level, args)
             y = row(x, **params)
-            if node is None or (paused and is_paused()):
+            if node is None or (paused and is_paused(level)):
                 return y
-            chosen = row.chosen(x, y, params)
-            pull = Gathered(row.gather, shape_of(x), chosen)
-            return variable(y, level, Node(shape_of(y), [(node, None, pull)], is_real(y)))
+            prints: list[Print] = []
+            chosen = keep_params(row.chosen(x, y, params), prints)
+            edges = [(node, None, Gathered(row.gather, shape_of(x), chosen))]
+            return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
 
         return rule
 
@@ -617,16 +782,18 @@ class VariableSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             primals, nodes = split(level, args)
             y = row(*primals, **params)
-            if (paused and is_paused()) or not any(n is not None for n in nodes):
+            if (paused and is_paused(level)) or not any(n is not None for n in nodes):
                 return y
             needed = [n is not None for n in nodes]
             ys = y if isinstance(y, tuple) else (y,)
+            prints: list[Print] = []
+            kept = keep_args(level, args, primals, prints)
 
             def pull(cts: list[Any]) -> list[Any]:
-                got = row.pull(y, primals, cts if isinstance(y, tuple) else cts[0], needed, **params)
+                got = row.pull(y, kept, cts if isinstance(y, tuple) else cts[0], needed, **params)
                 return [c for c, n in zip(got, needed, strict=True) if n]
 
-            bundle = Bundle([n for n in nodes if n is not None], len(ys), pull)
+            bundle = Bundle([n for n in nodes if n is not None], len(ys), pull, prints)
             out = tuple(
                 variable(v, level, Slot(bundle, j, shape_of(v), is_real(v)))
                 for j, v in enumerate(ys)
@@ -679,22 +846,26 @@ def record() -> Iterator[None]:
         _recording.depth -= 1
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """Results computed inside are constants, in every number system.
+def stop_gradient(x: Any) -> Any:
+    """x as a constant: the plain value of a number of any system, under all its levels.
+
+    In a nested structure every number is replaced; what is plain already is left alone.
 
     >>> x = Variable(3.0)
-    >>> with no_grad():
-    ...     y = x * x
-    >>> y
-    9.0
+    >>> y = stop_gradient(x) * x
+    >>> y.backward()
+    >>> x.grad
+    3.0
     """
-    me = threading.get_ident()
-    paused.append(me)
-    try:
-        yield
-    finally:
-        paused.remove(me)
+    if is_nested(x):
+        leaves, rebuild = flatten(x)
+        return rebuild([stop_gradient(leaf) for leaf in leaves])
+    if isinstance(x, np.ndarray) and x.dtype == OBJECT and rules.has_number(x.tolist()):
+        x = rules.lift(x)
+    if not isinstance(x, Number):
+        return x
+    value = value_of(x)
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 class Tape:
