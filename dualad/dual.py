@@ -27,6 +27,7 @@ from dualad.primitive import (
     Rule,
     Selection,
     check_open,
+    evaluate_formula,
     is_paused,
     lead_of,
     level_above,
@@ -35,7 +36,7 @@ from dualad.primitive import (
     quietly,
     shape_of,
 )
-from dualad.protocols import ArrayNumber, Operators, as_part, namespace_of
+from dualad.protocols import ArrayNumber, Operators, as_part
 
 
 class Dual(Operators):
@@ -241,7 +242,12 @@ def product(partial: Any, tangent: Any) -> Any:
             return tangent
         if partial == -1:
             return -tangent
-    return rules.scaled(partial, tangent)
+    if isinstance(partial, Number) or isinstance(tangent, Number):
+        return rules.scaled(partial, tangent)
+    return _plain_product(partial, tangent)
+
+
+_plain_product = rules.scaled.function
 
 
 def whole(tangent: Any, lead: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -257,35 +263,57 @@ class DualSystem:
 
     def elementwise(self, row: Elementwise) -> Rule:
         partials = row.partials
-        on_floats = row.on_floats
+        evaluate, on_floats = row.evaluate, row.on_floats
 
         def general(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            primals, tangents = split(level, args)
-            y = row(*primals)
-            if (paused and is_paused(level)) or not any(
-                t is not None and p is not None
-                for t, p in zip(tangents, partials, strict=True)
-            ):
+            # ``split``, in line: this is the path of every operation on arrays.
+            primals: list[Any] = []
+            tangents: list[Any] = []
+            nested = False
+            for a in args:
+                t = None
+                if isinstance(a, Number):
+                    if a.level == level:
+                        t = a.tangent  # type: ignore[attr-defined]
+                        a = a.primal
+                    else:
+                        check_open(a)
+                    nested = nested or isinstance(a, Number)
+                primals.append(a)
+                tangents.append(t)
+            y = row(*primals) if nested else evaluate(*primals)
+            if paused and is_paused(level):
                 return y
-            xp = namespace_of(primals)
-            if xp is rules:
-                return dual(y, push(xp, y, primals, tangents), level)
-            return dual(y, quietly(push, xp, y, primals, tangents), level)
+            if nested:
+                total = push(rules, y, primals, tangents)
+            elif type(y) is float:
+                total = quietly(push, scalar, y, primals, tangents)
+            else:
+                total = quietly(push, np, y, primals, tangents)
+            return y if total is None else dual(y, total, level)
 
         def push(xp: Any, y: Any, primals: list[Any], tangents: list[Any]) -> Any:
             total = None
             shape = shape_of(y)
+            ndim = len(shape)
             lead: tuple[int, ...] = ()
-            for i, (a, t) in enumerate(zip(primals, tangents, strict=True)):
-                if t is None or partials[i] is None:
+            for a, t, formula in zip(primals, tangents, partials, strict=True):
+                if t is None or formula is None:
                     continue
-                ndim = len(shape_of(a))
-                lead = lead or lead_of(t, ndim)
-                partial = row.partial(i, xp, y, primals)
-                if lead:
-                    t = align(t, ndim, len(shape))
+                partial = (
+                    formula
+                    if type(formula) is int
+                    else evaluate_formula(formula, xp, y, primals)
+                )
+                if type(t) is not float:
+                    a_ndim = len(shape_of(a))
+                    lead = lead or lead_of(t, a_ndim)
+                    if lead and a_ndim < ndim:
+                        t = align(t, a_ndim, ndim)
                 term = product(partial, t)
                 total = term if total is None else total + term
+            if total is None or shape_of(total) == lead + shape:
+                return total
             return whole(total, lead, shape)
 
         if on_floats is None or len(partials) != 1 or not callable(partials[0]):

@@ -20,9 +20,17 @@ import numpy as np
 from dualad import rules
 from dualad.dual import Dual, dual
 from dualad.hyperdual import HyperDual, hyperdual
-from dualad.primitive import Number, check_open, lead_of, new_level, shape_of
+from dualad.primitive import (
+    Number,
+    check_open,
+    close_level,
+    lead_of,
+    new_level,
+    open_level,
+    shape_of,
+)
 from dualad.protocols import as_part
-from dualad.tape import Variable, leaf_for, own, schedule, sweep, variable
+from dualad.tape import Variable, check_prints, keep, leaf_for, own, schedule, sweep, variable
 from dualad.tree import flatten, is_nested
 
 Function = Callable[..., Any]
@@ -169,6 +177,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         ts.append(slopes)
     values, slopes, rebuild = _push(f, parts, rebuilds, ts, "jvp")
     slopes = [_zeros(v) if s is None else own(s) for v, s in zip(values, slopes, strict=True)]
+    values = [own(v) for v in values]  # f may return its argument as it is
     return rebuild(values), rebuild(slopes)
 
 
@@ -179,6 +188,8 @@ class _Record:
     """A recorded run of f: its values, and pullbacks from them to the arguments."""
 
     def __init__(self, f: Function, parts: list[list[Any]], rebuilds: list[Any], name: str) -> None:
+        prints: list[Any] = []  # f may hold the caller's array, and write to it
+        parts = [[keep(p, prints) for p in group] for group in parts]
         with new_level() as level:
             self.leaves = [[leaf_for(p) for p in group] for group in parts]
             args = [
@@ -198,6 +209,7 @@ class _Record:
                     self.nodes.append(None)
                     self.values.append(_plain(y))
         self.parts = parts
+        check_prints(prints)
         self.order = schedule([n for n in self.nodes if n is not None])
 
     def pull(self, cts: list[Any], lead: tuple[int, ...] = ()) -> list[list[Any]]:
@@ -237,7 +249,7 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...
     parts, rebuilds = [], []
     for p in primals:
         leaves, rebuild = _leaves(p, "vjp")
-        parts.append([a.copy() if isinstance(a, np.ndarray) else a for a in leaves])
+        parts.append([own(a) for a in leaves])
         rebuilds.append(rebuild)
     record = _Record(f, parts, rebuilds, "vjp")
 
@@ -252,7 +264,7 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...
         pulled = record.pull(cts)
         return tuple(r(group) for r, group in zip(rebuilds, pulled, strict=True))
 
-    return record.rebuild(record.values), pullback
+    return record.rebuild([own(v) for v in record.values]), pullback
 
 
 # --------------------------------------------------------------------------- gradients
@@ -543,11 +555,15 @@ def derivative(f: Function, order: int = 1) -> Function:
     def first_derivative(x: Any, *args: Any, **kwargs: Any) -> Any:
         if type(x) is not float:
             x = _one_point(x)
-        with new_level() as level:
-            y = f(dual(x, _ones(x), level), *args, **kwargs)
+        level = open_level()
+        try:
+            number = Dual(x, 1.0, level) if type(x) is float else dual(x, _ones(x), level)
+            y = f(number, *args, **kwargs)
             if type(y) is Dual and y.level == level:
                 return y.tangent
             return _entries(y, x, level, "tangent")
+        finally:
+            close_level(level)
 
     return first_derivative
 
@@ -558,11 +574,14 @@ def _second(f: Function) -> Function:
         if type(x) is not float:
             x = _one_point(x)
         one = _ones(x)
-        with new_level() as level:
+        level = open_level()
+        try:
             y = f(hyperdual(x, one, one, _zeros(x), level), *args, **kwargs)
             if type(y) is HyperDual and y.level == level:
                 return y.mixed
             return _entries(y, x, level, "mixed")
+        finally:
+            close_level(level)
 
     return second_derivative
 

@@ -85,8 +85,8 @@ def has_nan(x: Any) -> bool:
         return any(has_nan(p) for p in x.parts().values())  # type: ignore[attr-defined]
     if not isinstance(x, np.ndarray):
         return bool(x != x)
-    entries = x.ravel("K")
-    s = np.vdot(entries, entries)  # a sum of squares
+    entries = x if x.ndim == 1 else x.ravel("K")
+    s = entries.dot(entries)  # a sum of squares: one pass, no temporary
     return bool(s != s)
 
 
@@ -136,27 +136,52 @@ scaled.on_floats = scalar.scaled
 # ------------------------------------------------------------------------------- powers
 
 
+def _power_log(x: Any, b: Any, k: int, n: int) -> Any:
+    exponent = b - k
+    y = np.power(x, exponent)
+    # What rounding took from b - k: against x = 1e300 it makes hundreds of ulps.
+    back = exponent - b
+    lost = (b - (exponent - back)) - (k + back)
+    if np.any(lost):
+        y = y * (1.0 + lost * np.log(np.where((x > 0) & (x < INF), x, 1)))
+    return _times_log(y, x, n) if n else y
+
+
 def _times_log(y: Any, x: Any, n: int) -> Any:
     """y * log(x)**n, where a power y that is 0 stays 0: it goes there faster."""
     return np.where(y == 0, 0, y * np.log(x) ** n)[()]
 
 
-# x**b log(x)**n, n constant.
+def _slope_of_power_log(xp: Any, y: Any, x: Any, b: Any, k: int, n: int) -> Any:
+    exponent = b - k
+    if type(exponent) is int or type(exponent) is float:
+        slope = exponent * power_log(x, b, k + 1, n) if exponent else 0
+    else:
+        # At exponent 0 the slope is 0 even where 1/x is infinite, and to all orders.
+        flat = exponent == 0
+        slope = xp.where(
+            flat,
+            exponent * y / xp.where(flat & (x != 0), x, 1),
+            exponent * power_log(xp.where(flat, 1, x), b, k + 1, n),
+        )
+    return slope + n * power_log(x, b, k + 1, n - 1) if n else slope
+
+
+# x**(b - k) * log(x)**n, with k and n constant: all that derivatives of a power consist of.
 power_log: Elementwise = Elementwise(
     "power_log",
-    lambda xp, y, x, b, n: (
-        b * power_log(x, b - 1, n) + (n * power_log(x, b - 1, n - 1) if n else 0)
-    ),
-    lambda xp, y, x, b, n: power_log(x, b, n + 1),
+    _slope_of_power_log,
+    lambda xp, y, x, b, k, n: power_log(x, b, k, n + 1),
     None,
-    domain=(POSITIVE, (-3.0, 3.0), ORDER),
-    function=lambda x, b, n: _times_log(np.power(x, b), x, n),
+    None,
+    domain=(POSITIVE, (-3.0, 3.0), ORDER, ORDER),
+    function=_power_log,
     ulps=8,
 )
 
 
 def _slope_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
-    if type(b) is int or type(b) is float:  # a constant exponent, of a few common ones
+    if type(b) is int or type(b) is float:  # a constant exponent: the common ones are cheap
         if b == 2:
             return 2 * x
         if b == 3:
@@ -165,43 +190,18 @@ def _slope_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
             return int(b)
         if b - 1 + 1 == b:
             return b * xp.power(x, b - 1)
-    # b * y / x is right where b - 1 is rounded (x = 1e300 turns that into many ulps), and
-    # at b = 0, where x**-1 may be infinite but the slope is 0, to all orders.
-    quotient = (b == 0) | ((b - 1 + 1 != b) & (x != 0) & (xp.absolute(x) < INF))
-    below = xp.where(quotient & (x != 0), x, 1)
-    return xp.where(quotient, b * y / below, b * xp.power(xp.where(quotient, 1, x), b - 1))
+        if xp is scalar and 0.0 < y < INF:
+            return b * y / x
+    return _slope_of_power_log(xp, y, x, b, 0, 0)
 
 
 def _slope_in_exponent(xp: Any, y: Any, x: Any, b: Any) -> Any:
     if xp is scalar and y > 0.0:
         return y * xp.log(x)
-    return _times_log(y, x, 1) if xp is np else power_log(x, b, 1)
-
-
-def _second_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
-    if type(b) is int or type(b) is float:
-        if b == 2:
-            return 2
-        if b == 1 or b == 0:
-            return 0
-        if b - 1 + 1 == b:
-            return b * _slope_in_base(xp, xp.power(x, b - 1), x, b - 1)
-    quotient = (b == 0) | ((b - 1 + 1 != b) & (x != 0) & (xp.absolute(x) < INF))
-    below = xp.where(quotient & (x != 0), x, 1)
-    above = xp.where(quotient, 1, x)
-    return xp.where(
-        quotient,
-        (b - 1) * (b * y / below) / below,
-        b * _slope_in_base(xp, xp.power(above, b - 1), above, b - 1),
-    )
+    return _times_log(y, x, 1) if xp is np else power_log(x, b, 0, 1)
 
 
 _POWER: dict[str, Any] = {
-    "second": (
-        _second_in_base,
-        lambda xp, y, x, b: xp.power(x, b - 1) + b * power_log(x, b - 1, 1),
-        lambda xp, y, x, b: power_log(x, b, 2),
-    ),
     "domain": (POSITIVE, (-3.0, 3.0)),
     "special": {
         (0.0, 0.0): (0.0, -INF),
@@ -491,7 +491,7 @@ arccosh = Elementwise(
 
 arctanh = Elementwise(
     "arctanh",
-    lambda xp, y, x: 1.0 / one_minus_square(x),
+    lambda xp, y, x: xp.reciprocal(one_minus_square(x)),
     domain=(INSIDE,),
     special={(1.0,): (INF,), (-1.0,): (INF,)},
 )
@@ -519,7 +519,8 @@ rint = Elementwise("rint", None, second=(0,), domain=(REAL,))
 
 spacing = Elementwise("spacing", None, second=(0,), domain=(REAL,))
 
-nextafter = Elementwise("nextafter", None, None, second=(0, 0, 0), domain=(REAL, REAL))
+# The next number is the number itself, but for the last place.
+nextafter = Elementwise("nextafter", 1, None, second=(0, 0, 0), domain=(REAL, REAL))
 
 heaviside = Elementwise("heaviside", None, None, second=(0, 0, 0), domain=(REAL, REAL))
 
