@@ -8,7 +8,9 @@ numbers as it is on arrays.
 from dualad.primitive import Elementwise, Primitive
 from dualad.rules.composed import *  # noqa: F403
 from dualad.rules.elementwise import *  # noqa: F403
+from dualad.rules.implicit import unit
 from dualad.rules.lifting import as_array, has_number, lift
+from dualad.rules.linalg import det
 from dualad.rules.linear import *  # noqa: F403
 from dualad.rules.linear import setitem
 from dualad.rules.methods import *  # noqa: F403
