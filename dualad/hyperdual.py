@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dualad import rules, scalar
-from dualad.dual import Dual, align, dual, split, whole
+from dualad.dual import Dual, align, dual, product, whole
 from dualad.primitive import (
     Elementwise,
     Implicit,
@@ -27,6 +27,7 @@ from dualad.primitive import (
     Number,
     Rule,
     Selection,
+    check_open,
     evaluate_formula,
     is_paused,
     lead_of,
@@ -91,6 +92,11 @@ class HyperDual(Operators):
             "tangent2": self.tangent2,
             "mixed": self.mixed,
         }
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is None and (type(other) is int or type(other) is float) and other == 2:
+            return self * self
+        return super().__pow__(other, modulus)
 
     # The four operations on pairs of floats are written out: they are the definition.
     # A NaN may mean that a zero met an infinity: such results, and all else, go to the rows.
@@ -161,14 +167,68 @@ class HyperDual(Operators):
             return self.__mul__(other)
         return rules.multiply(other, self)
 
+    def __truediv__(self, other: Any) -> Any:
+        if not paused:
+            if type(other) is HyperDual:
+                p = other.primal
+                if other.level == self.level and type(p) is float and p != 0.0:
+                    q, r = other.tangent1, other.tangent2
+                    y = self.primal / p
+                    b = (self.tangent1 - y * q) / p
+                    c = (self.tangent2 - y * r) / p
+                    m = (self.mixed - b * r - c * q - y * other.mixed) / p
+                    if type(m) is float and m == m:
+                        return HyperDual(y, b, c, m, self.level)
+            elif (type(other) is float or type(other) is int) and other != 0:
+                m = self.mixed / other
+                if type(m) is float and m == m:
+                    return HyperDual(
+                        self.primal / other,
+                        self.tangent1 / other,
+                        self.tangent2 / other,
+                        m,
+                        self.level,
+                    )
+        return rules.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if not paused and (type(other) is float or type(other) is int):
+            p = self.primal
+            if type(p) is float and p != 0.0:
+                y = other / p
+                slope = -y / p
+                b, c = slope * self.tangent1, slope * self.tangent2
+                m = slope * self.mixed - 2.0 * (b * self.tangent2) / p
+                if type(m) is float and m == m:
+                    return HyperDual(y, b, c, m, self.level)
+        return rules.divide(other, self)
+
+    def __rsub__(self, other: Any) -> Any:
+        if not paused and (type(other) is float or type(other) is int):
+            m = self.mixed
+            if type(self.primal) is float and type(m) is float:
+                return HyperDual(
+                    other - self.primal, -self.tangent1, -self.tangent2, -m, self.level
+                )
+        return rules.subtract(other, self)
+
+    def __neg__(self) -> Any:
+        m = self.mixed
+        if not paused and type(self.primal) is float and type(m) is float:
+            return HyperDual(-self.primal, -self.tangent1, -self.tangent2, -m, self.level)
+        return rules.negative(self)
+
 
 class HyperDualArray(ArrayNumber, HyperDual):
     """A hyper-dual number over an array."""
 
     __slots__ = ()
     __add__, __radd__ = Operators.__add__, Operators.__radd__
-    __sub__ = Operators.__sub__
+    __sub__, __rsub__ = Operators.__sub__, Operators.__rsub__
     __mul__, __rmul__ = Operators.__mul__, Operators.__rmul__
+    __truediv__, __rtruediv__ = Operators.__truediv__, Operators.__rtruediv__
+    __neg__ = Operators.__neg__
+    __pow__ = HyperDual.__pow__
 
     def replace(self, other: Any) -> None:
         self.primal, self.mixed = other.primal, other.mixed
@@ -243,14 +303,17 @@ def leads_of(level: float, args: tuple[Any, ...]) -> tuple[tuple[int, ...], tupl
     return (), ()
 
 
-def pairs(s: Any, t: Any, ndim_s: int, ndim_t: int, out_ndim: int) -> Any:
+def pairs(s: Any, t: Any, leads: tuple[tuple[int, ...], ...]) -> Any:
     """All products of a first and a second tangent: their direction axes side by side."""
-    s, t = align(s, ndim_s, out_ndim), align(t, ndim_t, out_ndim)
-    shape = shape_of(s)
-    lead_s, lead_t = len(shape) - max(ndim_s, out_ndim), len(shape_of(t)) - max(ndim_t, out_ndim)
-    if lead_s > 0 and lead_t > 0:
+    if leads[0] and leads[1]:
+        shape = shape_of(s)
         s = s.reshape(shape[:1] + (1,) + shape[1:])
     return s * t
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b, where None is nothing yet."""
+    return b if a is None else a + b
 
 
 # ------------------------------------------------------- how hyper-dual numbers read the table
@@ -268,36 +331,88 @@ class HyperDualSystem:
 
     def elementwise(self, row: Elementwise) -> Rule:
         general = self._via_duals(row)
-        if row.second is None or len(row.partials) != 1 or not callable(row.partials[0]):
+        if row.second is None:
             return general
-        on_floats, first, second = row.on_floats, row.partials[0], row.second[0]
-        if not callable(second):
-            return general
+        second = row.second
 
-        def slopes(xp: Any, y: Any, p: Any) -> tuple[Any, Any]:
-            return evaluate_formula(first, xp, y, [p]), evaluate_formula(second, xp, y, [p])
+        def written_out(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            if paused and is_paused(level):
+                return general(level, args, params)
+            primals = []
+            ours: list[tuple[int, HyperDual]] = []
+            for i, a in enumerate(args):
+                if isinstance(a, Number):
+                    if a.level == level:
+                        ours.append((i, a))  # type: ignore[arg-type]
+                        a = a.primal
+                    else:
+                        check_open(a)
+                primals.append(a)
+            y = row(*primals)
+            xp = namespace_of(primals)
+            if xp is rules:
+                return parts(level, xp, y, primals, ours)
+            return quietly(parts, level, xp, y, primals, ours)
+
+        def parts(level: float, xp: Any, y: Any, primals: Any, ours: Any) -> Any:
+            ndim = len(shape_of(y))
+            first1: Any = None
+            first2: Any = None
+            mixed: Any = None
+            leads: tuple[tuple[int, ...], ...] = ((), (), ())
+            aligned = []
+            for i, a in ours:
+                n = len(shape_of(a.primal))
+                t1, t2, m = a.tangent1, a.tangent2, a.mixed
+                leads = tuple(
+                    lead or lead_of(t, n) for lead, t in zip(leads, (t1, t2, m), strict=True)
+                )
+                t1, t2, m = (align(t, n, ndim) for t in (t1, t2, m))
+                aligned.append((i, t1, t2))
+                d = row.partial(i, xp, y, primals)
+                if d is None:
+                    continue
+                first1 = plus(first1, product(d, t1))
+                first2 = plus(first2, product(d, t2))
+                mixed = plus(mixed, product(d, m))
+            for p, (i, s1, s2) in enumerate(aligned):
+                for j, t1, t2 in aligned[p:]:
+                    # the place of (i, j), i <= j, in the upper triangle by rows
+                    formula = second[i * len(primals) - i * (i - 1) // 2 + j - i]
+                    if formula is None or (type(formula) is int and formula == 0):
+                        continue
+                    d = evaluate_formula(formula, xp, y, primals) if callable(formula) else formula
+                    both = pairs(s1, t2, leads)
+                    if i != j:
+                        both = both + pairs(t1, s2, leads)
+                    mixed = plus(mixed, product(d, both))
+            if first1 is None:
+                return y
+            shape = shape_of(y)
+            first1, first2, mixed = (
+                whole(t, lead, shape) for t, lead in zip((first1, first2, mixed), leads, strict=True)
+            )
+            return hyperdual(y, first1, first2, mixed, level)
+
+        on_floats, first = row.on_floats, row.partials[0]
+        curvature = second[0]
+        if on_floats is None or len(row.partials) != 1 or not callable(first) or not callable(curvature):
+            return written_out
 
         def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             (x,) = args
-            p, b, c = x.primal, x.tangent1, x.tangent2
-            if paused and is_paused(level):
-                return row(p)
-            if type(p) is float and on_floats is not None:
+            p = x.primal
+            if type(p) is float and not paused:
+                b, c = x.tangent1, x.tangent2
                 try:
                     y = on_floats(p)
                     d = first(scalar, y, p)
-                    m = d * x.mixed + second(scalar, y, p) * (b * c)
+                    m = d * x.mixed + curvature(scalar, y, p) * (b * c)
                 except (ValueError, ArithmeticError):
-                    return general(level, args, params)
+                    return written_out(level, args, params)
                 if type(m) is float and m == m:
                     return HyperDual(y, d * b, d * c, m, level)
-            y = row(p)
-            xp = namespace_of([p])
-            d, e = slopes(xp, y, p) if xp is rules else quietly(slopes, xp, y, p)
-            n = len(shape_of(p))
-            scaled = rules.scaled
-            mixed = scaled(d, x.mixed) + scaled(e, pairs(b, c, n, n, n))
-            return hyperdual(y, scaled(d, b), scaled(d, c), mixed, level)
+            return written_out(level, args, params)
 
         return unary
 
@@ -330,5 +445,3 @@ class HyperDualSystem:
 
 HyperDual.system = HyperDualSystem()
 HyperDual.unary = {}
-
-__all__ = ["HyperDual", "HyperDualArray", "Number", "hyperdual", "split", "whole"]
