@@ -42,6 +42,10 @@ def strong(row: Multilinear, args: list[Any], i: int, t: Any, params: dict[str, 
     Entries of t that are zero meet infinite entries of the other factors as 0, not as
     NaN.  That is looked into only when a NaN appears.
     """
+    ndims = params.get("ndims")
+    if ndims and ndim_of(t) > ndims[i] and any(isinstance(x, Number) for x in (*args, t)):
+        # Inner numbers have direction axes of their own: those of t become axes of the product.
+        return _raised[row](list(args), i, t, **params)
     y = row(*args[:i], t, *args[i + 1 :], **params)
     v = value_of(y)
     if isinstance(v, Number) or not has_nan(v):
@@ -63,6 +67,10 @@ def _repaired(
             marks[j] = (~np.isfinite(value_of(a))).astype(np.float64)
             touched = touched + row(*marks[:i], nonzero, *marks[i + 1 :], **params)
     return where(value_of(touched) != 0, y, finite)
+
+
+#: row -> the product with t in place i, where t's leading axes are axes of the product
+_raised: dict[Multilinear, Any] = {}
 
 
 # -------------------------------------------------------------------------------- matmul
@@ -151,6 +159,24 @@ _matmul_row = Multilinear(
 )  # fmt: skip
 
 
+def _raised_matmul(args: list[Any], i: int, t: Any, *, ndims: tuple[int, int]) -> Any:
+    shape = shape_of(t)
+    lead = shape[: len(shape) - ndims[i]]
+    own = shape[len(lead) :]
+    matrix = own if len(own) > 1 else (1, *own) if i == 0 else (*own, 1)
+    other = args[1 - i]
+    if ndims[1 - i] == 1:
+        other = expand_dims(other, i - 1)
+    t = reshape(t, lead + (1,) * (ndim_of(other) - len(matrix)) + matrix)
+    y = matmul(t, other) if i == 0 else matmul(other, t)
+    if ndims[0] == 1:
+        y = getitem(y, (..., 0, slice(None)))
+    return getitem(y, (..., 0)) if ndims[1] == 1 else y
+
+
+_raised[_matmul_row] = _raised_matmul
+
+
 def matmul(a: Any, b: Any) -> Any:
     """The matrix product, as ``@``."""
     a, b = as_array(a), as_array(b)
@@ -232,12 +258,13 @@ def _einsum_transpose(
     term = "".join(c for c in terms[i] if c in known)
     operands = [conjugate(args[j]) if np.dtype(args[j].dtype).kind == "c" else args[j]
                 for j in others]  # fmt: skip
+    lead = _spare(terms, out)[: ndim_of(ct) - len(out)]
     y = _einsum_row(
         ct,
         *operands,
-        terms=(out, *(terms[j] for j in others)),
-        out=term,
-        ndims=(len(out), *(ndims[j] for j in others)),
+        terms=(lead + out, *(terms[j] for j in others)),
+        out=lead + term,
+        ndims=(ndim_of(ct), *(ndims[j] for j in others)),
     )
     if term != terms[i]:  # an index summed over in this argument alone: its cotangent is constant
         axes = tuple(p - ndims[i] for p, c in enumerate(terms[i]) if c not in known)
@@ -255,6 +282,28 @@ _einsum_row = Multilinear(
         (((2, 3),), {"terms": ("ij",), "out": "i", "ndims": (2,)}),
     ),
 )
+
+
+def _spare(terms: Any, out: str) -> str:
+    """Letters that no term uses."""
+    used = set(out).union(*terms)
+    return "".join(c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in used)
+
+
+def _raised_einsum(
+    args: list[Any], i: int, t: Any, *, terms: Any, out: str, ndims: tuple[int, ...]
+) -> Any:
+    lead = _spare(terms, out)[: ndim_of(t) - ndims[i]]
+    args[i] = t
+    return _einsum_row(
+        *args,
+        terms=(*terms[:i], lead + terms[i], *terms[i + 1 :]),
+        out=lead + out,
+        ndims=(*ndims[:i], ndim_of(t), *ndims[i + 1 :]),
+    )
+
+
+_raised[_einsum_row] = _raised_einsum
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
