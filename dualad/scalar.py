@@ -35,7 +35,7 @@ __all__ = [
     "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "cbrt", "ceil", "copysign", "cos", "cosh", "deg2rad", "divide", "exp", "exp2", "expm1", "fabs",
     "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "heaviside", "hypot",
-    "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum",
+    "isfinite", "isinf", "isnan", "ldexp", "log", "log10", "log1p", "log2", "maximum", "minimum",
     "multiply", "negative", "positive", "power", "rad2deg", "reciprocal", "remainder", "rint",
     "scaled", "sign", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
     "trunc", "where",
@@ -110,6 +110,13 @@ def floor_divide(a: float, b: float) -> float:
 
 def remainder(a: float, b: float) -> float:
     return a % b
+
+
+def ldexp(x: float, n: int) -> float:
+    try:
+        return math.ldexp(x, n)
+    except OverflowError:  # NumPy cannot answer instead, with n as a float
+        return copysign(math.inf, x)
 
 
 def heaviside(x: float, at_zero: float) -> float:
