@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
+import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -105,17 +107,19 @@ class Slot(Node):
 # ------------------------------------------------------- arrays that others may write to
 
 #: Arrays of at most so many bytes are copied into the record; larger ones are fingerprinted.
-COPIED_BYTES = 2**14
+#: Of a size in between, an array is copied the first few times: that is faster, and a loop
+#: that uses one array a thousand times does not fill the memory with its copies.
+ALWAYS_COPIED, OFTEN_COPIED, OFTEN = 2**15, 2**18, 4
 
 #: The number of sums of a fingerprint: a prime, so that rows and columns do not fall together.
 _SUMS = 1021
 _WEIGHTS = np.random.default_rng(0).integers(2**63, size=_SUMS, dtype=np.uint64) * 2 + 1
 
-Print = tuple[Any, int]  # an array and its fingerprint
+Print = tuple[Any, tuple[int, int]]  # an array and its fingerprint
 
 
-def fingerprint(a: Any) -> int:
-    """A number that changes when an entry of a does: one pass over the memory, no copy.
+def fingerprint(a: Any) -> tuple[int, int]:
+    """Two numbers that change when an entry of a does: one pass over the memory, no copy.
 
     The entries, read as integers, are added up in ``_SUMS`` sums by their position, and those
     with random weights.  So one changed entry is always seen, and an exchange of two is unless
@@ -125,20 +129,31 @@ def fingerprint(a: Any) -> int:
     words = a.ravel("K")  # no copy, if the memory is in one piece
     words = words.view(np.uint64 if words.nbytes % 8 == 0 else np.uint8)
     whole = words.size - words.size % _SUMS
-    with np.errstate(all="ignore"):
-        sums = np.add.reduce(words[:whole].reshape(-1, _SUMS), axis=0, dtype=np.uint64)
-        sums[: words.size - whole] += words[whole:]
-        return int(np.add.reduce(sums * _WEIGHTS))
+    sums = np.add.reduce(words[:whole].reshape(-1, _SUMS), axis=0, dtype=np.uint64)
+    rest = words[whole:]
+    return int(np.dot(sums, _WEIGHTS)), int(np.dot(rest, _WEIGHTS[: rest.size]))
 
 
 def keep(a: Any, prints: list[Print]) -> Any:
     """An array that somebody else holds, as the record keeps it: small a copy, large a print."""
     if not isinstance(a, np.ndarray):
         return a
-    if a.nbytes <= COPIED_BYTES:
+    if a.nbytes <= ALWAYS_COPIED or (a.nbytes <= OFTEN_COPIED and copies_of(a) <= OFTEN):
         return a.copy()
     prints.append((a, fingerprint(a)))
     return a
+
+
+def copies_of(a: Any) -> int:
+    """How often an array was asked to be kept in this thread, since ``forget_copies``."""
+    counts: dict[int, int] = _recording.__dict__.setdefault("copies", {})
+    times = counts[id(a)] = counts.get(id(a), 0) + 1
+    return times
+
+
+def forget_copies() -> None:
+    """Begin a new record: its copies are counted from none."""
+    _recording.__dict__.pop("copies", None)
 
 
 def keep_params(params: dict[str, Any], prints: list[Print]) -> dict[str, Any]:
@@ -323,6 +338,7 @@ class Variable(Operators):
         Raises ``ValueError`` for a non-scalar without ``gradient`` and ``RuntimeError`` for a
         record that has been freed.
         """
+        forget_copies()
         if self.node is None:
             raise RuntimeError("backward: nothing was recorded for this Variable")
         order = schedule([self.node])
@@ -414,7 +430,10 @@ def own(ct: Any) -> Any:
 # ---------------------------------------------------------------------------- the sweep
 
 
-def schedule(heads: Iterable[Node], within: tuple[int, float] = (0, float("inf"))) -> list[Node]:
+_ALL = (0, float("inf"))
+
+
+def schedule(heads: Iterable[Node], within: tuple[int, float] = _ALL) -> list[Node]:
     """The nodes that the heads depend on, last evaluated first.
 
     Raises ``RuntimeError`` where part of the record has been freed.
@@ -436,11 +455,11 @@ def schedule(heads: Iterable[Node], within: tuple[int, float] = (0, float("inf")
             if parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    return sorted((n for n in seen if low <= n.serial < high), key=_serial, reverse=True)
+    order = sorted(seen, key=_serial, reverse=True)
+    return order if within == _ALL else [n for n in order if low <= n.serial < high]
 
 
-def _serial(node: Node) -> int:
-    return node.serial
+_serial = operator.attrgetter("serial")
 
 
 def release(order: Iterable[Node]) -> None:
@@ -486,6 +505,8 @@ def walk(
             spread = type(ct) is float and node.shape
             arrived[node] = np.full(node.shape, ct) if spread else ct
         if type(node) is not Node:
+            if type(node) is Leaf:
+                continue
             if isinstance(node, (Guarded, Bundle)):
                 check_prints(node.prints)
             if isinstance(node, Bundle):
@@ -554,7 +575,7 @@ def add(
         shape = lead + parent.shape
         if shape_of(c) != shape:
             c = rules.unbroadcast(c, shape, len(parent.shape))
-        if parent.real and rules.dtype_of(c).kind == "c":
+        if parent.real and not is_real(c):
             c = rules.real(c)
     before = adjoint.get(parent)
     if before is None:
@@ -721,13 +742,27 @@ class VariableSystem:
 
             return pull
 
+        evaluate, accumulate = row.evaluate, row.accumulate
+
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            if len(args) == 1 and type(args[0].primal) is np.ndarray and not paused:
+                # One plain array: most of what is linear (sums, slices, reshapes) is this.
+                x = args[0]
+                p, node = x.primal, x.node
+                y = evaluate(p, **params)
+                if node is None or (type(node) is Leaf and node.attached and not is_recording()):
+                    return y
+                prints: list[Print] = []
+                params = keep_params(params, prints)
+                pull: Any = Scatter(row, p.shape, params) if accumulate else pull_for(0, [p.shape], params)
+                edges = [(node, None, pull)]
+                return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
             primals, nodes = split(level, args)
             y = row(*primals, **params)
             if paused and is_paused(level):
                 return y
             shapes = [shape_of(p) for p in primals]
-            prints: list[Print] = []
+            prints = []
             params = keep_params(params, prints)
             edges = [
                 (node, None, pull_for(i, shapes, params))
@@ -823,8 +858,8 @@ Variable.unary = {}
 
 
 def is_recording() -> bool:
-    """Whether this thread is inside ``record()``."""
-    return getattr(_recording, "depth", 0) > 0
+    """Whether this thread is inside ``record()``, or the block of a tape."""
+    return getattr(_recording, "depth", 0) > 0 or bool(_open_tapes())
 
 
 @contextmanager
@@ -872,7 +907,8 @@ class Tape:
     """A record to take gradients from, TensorFlow's way.
 
     ``watch(x)`` gives the Variable to compute with; a Variable made or used inside is watched
-    too.  ``gradient`` can be called once, any number of times if ``persistent``.
+    too.  ``gradient`` can be called once, any number of times if ``persistent``.  Tapes nest:
+    the inner one's gradients are recorded by the outer one for what ``inner.watch(x)`` gave.
 
     >>> with Tape() as tape:
     ...     x = tape.watch(3.0)
@@ -884,48 +920,87 @@ class Tape:
     def __init__(self, persistent: bool = False) -> None:
         self.persistent = persistent
         self._spent = False
-        self._start = next(_serials)
+        self._start: float = next(_serials)
         self._stop: float = float("inf")
+        self._outer: list[Tape] = []
 
     def __enter__(self) -> Tape:
+        self._outer = list(_open_tapes())
+        _open_tapes().append(self)
         self._start = next(_serials)
         self._stop = float("inf")
+        self._spent = False
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self._stop = next(_serials)
+        _open_tapes().remove(self)
 
     def watch(self, x: Any) -> Variable:
-        """The Variable to compute with in x's place."""
-        return x if isinstance(x, Variable) else Variable(x)
+        """The Variable to compute with in x's place.
 
-    def _pull(self, y: Any, x: Any, seed: Any, lead: tuple[int, ...]) -> Any:
-        if not isinstance(x, Variable):
-            raise TypeError(
-                "gradient: x is a plain value, of which nothing was recorded; compute with "
-                "x = tape.watch(x) and pass that"
-            )
+        A Variable stands for itself; inside a second tape it is wrapped, so that the
+        gradient which this tape gives is a Variable again, for the outer tape.
+        """
+        return x if isinstance(x, Variable) and not self._outer else Variable(x)
+
+    def _pull(
+        self, xs: list[Any], seeds: dict[Node, Any], lead: tuple[int, ...]
+    ) -> list[Any]:
+        for x in xs:
+            if not isinstance(x, Variable):
+                raise TypeError(
+                    "gradient: x is a plain value, of which nothing was recorded; compute with "
+                    "x = tape.watch(x) and pass that"
+                )
+            if not isinstance(x.primal, Number) and any(t in self._outer for t in _open_tapes()):
+                raise RuntimeError(
+                    "gradient inside a second tape: the outer tape could not record it; compute "
+                    "with x1 = inner.watch(x), or take the gradient after the outer tape's block"
+                )
         if self._spent and not self.persistent:
             raise RuntimeError(
                 "this tape has been used: make it with Tape(persistent=True) to take more than "
                 "one gradient from it"
             )
         self._spent = True
-        if not isinstance(y, Variable) or y.node is None or x.node is None:
-            return None
-        order = schedule([y.node], (self._start, self._stop))
-        return sweep(order, {y.node: seed}, [x.node], lead).get(x.node)
+        order = schedule(seeds, (self._start, self._stop))
+        arrived = sweep(order, seeds, [x.node for x in xs if x.node is not None], lead)
+        return [own(arrived.get(x.node)) for x in xs]
 
     def gradient(self, y: Any, x: Any) -> Any:
-        """dy/dx, in x's shape; a non-scalar y is summed; None where y does not depend on x."""
-        y = rules.lift(y)
-        ct = self._pull(y, x, ones_for(y), ())
-        return own(ct)
+        """dy/dx, in the structure of x; None where y does not depend on x.
+
+        An array y is summed, and so are several.
+        """
+        heads, _ = flatten(y)
+        xs, rebuild = flatten(x)
+        seeds: dict[Node, Any] = {}
+        for head in heads:
+            head = rules.lift(head)
+            if isinstance(head, Variable) and head.node is not None:
+                ones = ones_for(head)
+                seeds[head.node] = seeds[head.node] + ones if head.node in seeds else ones
+        return rebuild(self._pull(xs, seeds, ()))
 
     def jacobian(self, y: Any, x: Any) -> Any:
         """The derivatives of every entry of y, of shape ``y.shape + x.shape``."""
         y = rules.lift(y)
+        xs, rebuild = flatten(x)
         shape = shape_of(y)
-        m = int(np.prod(shape, dtype=np.intp))
-        ct = self._pull(y, x, np.eye(m).reshape((m, *shape)), (m,))
-        return None if ct is None else own(ct).reshape(shape + x.shape)
+        m = math.prod(shape)
+        seeds: dict[Node, Any] = {}
+        if isinstance(y, Variable) and y.node is not None:
+            seeds[y.node] = np.eye(m).reshape((m, *shape))
+        cts = self._pull(xs, seeds, (m,))
+        blocks = [
+            None if ct is None else rules.reshape(ct, shape + x.shape)
+            for ct, x in zip(cts, xs, strict=True)
+        ]
+        return rebuild([as_part(b) if b is not None and not shape_of(b) else b for b in blocks])
+
+
+def _open_tapes() -> list[Tape]:
+    """The tapes whose blocks this thread is in, the outermost first."""
+    tapes: list[Tape] = _recording.__dict__.setdefault("tapes", [])
+    return tapes

@@ -30,7 +30,17 @@ from dualad.primitive import (
     shape_of,
 )
 from dualad.protocols import as_part
-from dualad.tape import Variable, check_prints, keep, leaf_for, own, schedule, sweep, variable
+from dualad.tape import (
+    Variable,
+    check_prints,
+    forget_copies,
+    keep,
+    leaf_for,
+    own,
+    schedule,
+    sweep,
+    variable,
+)
 from dualad.tree import flatten, is_nested
 
 Function = Callable[..., Any]
@@ -189,6 +199,7 @@ class _Record:
 
     def __init__(self, f: Function, parts: list[list[Any]], rebuilds: list[Any], name: str) -> None:
         prints: list[Any] = []  # f may hold the caller's array, and write to it
+        forget_copies()
         parts = [[keep(p, prints) for p in group] for group in parts]
         with new_level() as level:
             self.leaves = [[leaf_for(p) for p in group] for group in parts]
