@@ -277,7 +277,14 @@ class Primitive:
         return rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        top = outermost(args)
+        top: Number | None = None
+        for a in args:  # ``outermost``, in line but for ties between systems
+            if isinstance(a, Number):
+                if top is None:
+                    top = a
+                elif a.level >= top.level:
+                    top = outermost(args)
+                    break
         if top is None:
             return self.evaluate(*args, **params)
         rule = self.bound.get(top.system) or self.bind(top.system)
@@ -298,6 +305,7 @@ class Elementwise(Primitive):
 
     ``domain`` has an interval an argument, from which tests draw; ``special`` maps points
     to the partials expected there; ``ulps`` bounds the error of the partials.
+    ``arithmetic`` is False where the partials compute nothing (a product's are its factors).
     """
 
     kind = "elementwise"
@@ -311,9 +319,11 @@ class Elementwise(Primitive):
         special: dict[tuple[float, ...], tuple[float, ...]] | None = None,
         ulps: float = 2,
         function: Callable[..., Any] | None = None,
+        arithmetic: bool = True,
     ) -> None:
         super().__init__(name)
         self.partials = partials
+        self.arithmetic = arithmetic
         self.second = second
         self.domain = domain
         self.special = special or {}

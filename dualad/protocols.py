@@ -37,6 +37,8 @@ def as_part(x: Any, like: Any = None) -> Any:
     """
     if type(x) is float or isinstance(x, Number):
         return x
+    if type(x) is np.ndarray and x.ndim and x.dtype.kind == "f":
+        return x
     if isinstance(x, (bool, int, np.bool_, np.integer)):
         return float(x)
     if type(x) is complex or not isinstance(x, (np.ndarray, np.generic, list, tuple)):

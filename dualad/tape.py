@@ -389,6 +389,8 @@ class VariableArray(ArrayNumber, Variable):
 
 def variable(value: Any, level: float, node: Node | None) -> Variable:
     """A variable of the class that its value needs."""
+    if type(value) is np.ndarray and value.ndim:
+        return VariableArray(value, level, node)
     if type(value) is float or not shape_of(value):
         return Variable(value, level, node)
     return VariableArray(value, level, node)
@@ -723,11 +725,77 @@ class VariableSystem:
                 return y
             if type(y) is float:
                 return Variable(y, level, Node((), edges))
-            shape = shape_of(y)
+            shape = y.shape
             kind = VariableArray if shape else Variable
             return kind(y, level, node_for(shape, edges, is_real(y), prints))
 
-        return rule
+        if len(formulas) > 2 or None in formulas:
+            return rule
+
+        # The short way, for variables of a running transform over plain arrays: nothing nested,
+        # nothing that somebody else can write to, nothing complex.
+        function = row.function
+        left, right = formulas[0], formulas[-1]
+        in_silence = row.arithmetic and (callable(left) or callable(right))
+
+        def slopes(*values: Any) -> tuple[Any, Any]:
+            return (
+                left if type(left) is int else left(np, *values),  # type: ignore[operator]
+                right if type(right) is int else right(np, *values),  # type: ignore[operator]
+            )
+
+        def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            (x,) = args
+            p, node = x.primal, x.node
+            if type(p) is np.ndarray and type(level) is int and node is not None and not paused:
+                y = function(p)
+                if y.dtype.kind == "f" and y.ndim:
+                    d = left if type(left) is int else quietly(left, np, y, p)
+                    return VariableArray(y, level, Node(y.shape, [(node, d, None)]))
+            return rule(level, args, params)
+
+        if len(formulas) == 1:
+            return unary
+
+        def binary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            a, b = args
+            if type(level) is not int or paused:
+                return rule(level, args, params)
+            if type(a) is VariableArray and a.level == level:
+                p, na = a.primal, a.node
+                if type(p) is not np.ndarray:
+                    return rule(level, args, params)
+            elif type(a) is float or type(a) is int:
+                p, na = a, None
+            else:
+                return rule(level, args, params)
+            if type(b) is VariableArray and b.level == level:
+                q, nb = b.primal, b.node
+                if type(q) is not np.ndarray:
+                    return rule(level, args, params)
+            elif type(b) is float or type(b) is int:
+                q, nb = b, None
+            else:
+                return rule(level, args, params)
+            y = function(p, q)
+            if y.dtype.kind != "f" or (na is None and nb is None):
+                return rule(level, args, params)
+            if na is None:
+                d = right if type(right) is int else (
+                    quietly(right, np, y, p, q) if in_silence else right(np, y, p, q)
+                )  # fmt: skip
+                edges = [(nb, d, None)]
+            elif nb is None:
+                d = left if type(left) is int else (
+                    quietly(left, np, y, p, q) if in_silence else left(np, y, p, q)
+                )  # fmt: skip
+                edges = [(na, d, None)]
+            else:
+                d, e = quietly(slopes, y, p, q) if in_silence else slopes(y, p, q)
+                edges = [(na, d, None), (nb, e, None)]
+            return VariableArray(y, level, Node(y.shape, edges))
+
+        return binary
 
     def linear(self, row: Linear) -> Rule:
         split = self.split

@@ -41,7 +41,7 @@ from dualad.tape import (
     sweep,
     variable,
 )
-from dualad.tree import flatten, is_nested
+from dualad.tree import flatten, is_nested, only
 
 Function = Callable[..., Any]
 
@@ -63,6 +63,8 @@ def _leaves(x: Any, what: str) -> tuple[list[Any], Any]:
 
 def _outputs(y: Any, name: str) -> tuple[list[Any], Any]:
     """The leaves of what f returned, lifted; what is no number raises."""
+    if isinstance(y, Number):
+        return [y], only
     leaves, rebuild = flatten(y)
     out = []
     for leaf in leaves:
@@ -97,6 +99,8 @@ def _argnums(argnums: int | Sequence[int], args: tuple[Any, ...], name: str) -> 
 
 def _closed(f: Function, args: tuple[Any, ...], chosen: tuple[int, ...], kwargs: Any) -> Function:
     """f as a function of the chosen arguments alone."""
+    if chosen == (0,) and len(args) == 1 and not kwargs:
+        return f
 
     def g(*some: Any) -> Any:
         full = list(args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ def flatten(x: Any) -> tuple[list[Any], Rebuild]:
     >>> rebuild([10.0, 20.0, 30.0])
     {'a': 10.0, 'b': [20.0, 30.0]}
     """
+    if not is_nested(x):
+        return [x], only
     leaves: list[Any] = []
     shape = _skeleton(x, leaves)
 
@@ -27,6 +30,10 @@ def flatten(x: Any) -> tuple[list[Any], Rebuild]:
         return _fill(shape, it)
 
     return leaves, rebuild
+
+
+#: puts back the leaf of what is no structure
+only: Rebuild = operator.itemgetter(0)
 
 
 class _Leaf:
