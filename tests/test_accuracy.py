@@ -35,7 +35,8 @@ def ulps(value, true):
     nearest = float(exact)
     if math.isinf(nearest) or not math.isfinite(value):
         return 0.0 if value == nearest else math.inf
-    return float(abs(Fraction(value) - Fraction(exact)) / Fraction(math.ulp(nearest)))
+    distance = abs(Fraction(value) - Fraction(exact)) / Fraction(math.ulp(nearest))
+    return float(min(distance, 2**60))
 
 
 def batches(row, on):
