@@ -1,6 +1,7 @@
 """dualad: exact derivatives of plain NumPy code, forward and reverse, and what each costs."""
 
 from dualad.dual import Dual as Dual
+from dualad.harness.compare import compare as compare
 from dualad.hyperdual import HyperDual as HyperDual
 from dualad.primitive import LevelError as LevelError
 from dualad.primitive import NotDifferentiableError as NotDifferentiableError

@@ -5,8 +5,9 @@ import io
 import matplotlib
 import pytest
 
-from dualad.harness import report
-from dualad.harness.report import Curve, Progress, canvas, curves, looks
+from dualad.harness import report, tables
+from dualad.harness.report import Curve, canvas, curves, looks
+from dualad.harness.tables import Progress
 
 
 def test_looks_are_distinct_in_one_figure_and_the_same_in_all():
@@ -68,7 +69,7 @@ def test_the_look_does_not_leak():
 
 def test_a_ragged_table_is_refused():
     with pytest.raises(ValueError, match="shorter"):
-        report.table(["a", "b", "c"], [["1", "2", "3"], ["1", "2"]])
+        tables.table(["a", "b", "c"], [["1", "2", "3"], ["1", "2"]])
 
 
 @pytest.mark.parametrize(
@@ -76,14 +77,14 @@ def test_a_ragged_table_is_refused():
     [(0, "0 ns"), (9.99e-7, "999 ns"), (9.999e-7, "1 us"), (0.123456, "123 ms"), (5e4, "50000 s")],
 )
 def test_duration(value, text):
-    assert report.duration(value) == text
+    assert tables.duration(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0 B"), (999, "999 B"), (1e3, "1 kB"), (3e9, "3 GB")]
 )
 def test_memory(value, text):
-    assert report.memory(value) == text
+    assert tables.memory(value) == text
 
 
 class Terminal(io.StringIO):

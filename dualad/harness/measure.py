@@ -69,6 +69,8 @@ class Timing:
     rounds: int
     batch: int
     """How many calls were timed as one, in each round."""
+    planned: int
+    """How many rounds there would have been without an interrupt."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Measurement:
     contestants: dict[str, Cost]
     failures: dict[str, str]
     machine: dict[str, str]
+    interrupted: bool = False
+    """Whether fewer rounds were made than planned, since the user had enough."""
 
     def to_json(self) -> str:
         """All of it as text that ``from_json`` reads."""
@@ -96,13 +100,13 @@ class Measurement:
     @classmethod
     def from_json(cls, text: str) -> Measurement:
         """What ``to_json`` wrote."""
-        data = json.loads(text)
-        return cls(
-            function=_cost(data["function"]),
-            contestants={name: _cost(cost) for name, cost in data["contestants"].items()},
-            failures=data["failures"],
-            machine=data["machine"],
-        )
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Measurement:
+        """The measurement whose ``dataclasses.asdict`` is ``data``."""
+        costs = {name: _cost(cost) for name, cost in data["contestants"].items()}
+        return cls(**{**data, "function": _cost(data["function"]), "contestants": costs})
 
 
 def _cost(data: dict[str, Any]) -> Cost:
@@ -113,6 +117,7 @@ def _cost(data: dict[str, Any]) -> Cost:
             ratio=Spread(**timing["ratio"]),
             rounds=timing["rounds"],
             batch=timing["batch"],
+            planned=timing["planned"],
         ),
         peak_bytes=data["peak_bytes"],
         evaluations=data["evaluations"],
@@ -126,13 +131,16 @@ def measure(
     *,
     seconds: float = 1.0,
     rounds: int = 7,
+    patience: float = 60.0,
     progress: Callable[[float], None] | None = None,
 ) -> Measurement:
     """Measure what each contestant costs on f at the arguments.
 
     ``seconds`` is spent on the rounds, of which there are at least ``rounds`` however long
     they take.  ``progress`` is told the part that is done, from 0 to 1.  A contestant that
-    raises is reported among the failures; an f that raises, raises.
+    raises, or whose first call lasts longer than ``patience`` seconds, is reported among
+    the failures; an f that raises, raises.  An interrupt from the keyboard during the rounds
+    ends them, and what was measured until then is kept.
 
     >>> import numpy as np
     >>> def slope(f):
@@ -151,17 +159,23 @@ def measure(
         if name == "f":
             raise ValueError("a contestant cannot be named 'f', which stands for the function")
         counted = Counted(f)
+        start = time.perf_counter()
         try:
             contestant(counted)(*args)
         except Exception as error:
             failures[name] = f"{type(error).__name__}: {error}"
+            continue
+        taken = time.perf_counter() - start
+        if taken > patience:
+            failures[name] = f"left out: one call lasts {taken:.3g} s, above {patience:.3g} s"
             continue
         evaluations[name] = counted.calls
         calls[name] = partial(contestant(f), *args)
     peaks = {name: peak_bytes(call) for name, call in calls.items()}
     timings = times(calls, base="f", seconds=seconds, rounds=rounds, progress=progress)
     costs = {name: Cost(timings[name], peaks[name], evaluations[name]) for name in calls}
-    return Measurement(costs.pop("f"), costs, failures, machine())
+    cut = timings["f"].planned > timings["f"].rounds
+    return Measurement(costs.pop("f"), costs, failures, machine(), cut)
 
 
 class Counted:
@@ -191,6 +205,8 @@ def times(
 ) -> dict[str, Timing]:
     """How long each call takes, as a ratio to the one named ``base``.
 
+    An interrupt from the keyboard ends the rounds; those that were completed count.
+
     >>> result = times({"a": lambda: sum(range(10)), "b": lambda: None}, "a", seconds=0.01)
     >>> result["b"].ratio.median < result["a"].ratio.median == 1.0
     True
@@ -211,8 +227,14 @@ def times(
             if done == planned:
                 break
             turn = done % len(names)
-            for name in names[turn:] + names[:turn]:
-                samples[name].append(_time(calls[name], batches[name]))
+            try:
+                taken = {n: _time(calls[n], batches[n]) for n in names[turn:] + names[:turn]}
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                break
+            for name in names:
+                samples[name].append(taken[name])
             gc.collect(0)  # only what the round left in cycles, between the timed parts
             if progress is not None:
                 progress((done + 1) / planned if done else 0.0)
@@ -220,8 +242,9 @@ def times(
         name: Timing(
             seconds=Spread.of(samples[name]),
             ratio=Spread.of([t / b for t, b in zip(samples[name], samples[base], strict=True)]),
-            rounds=planned,
+            rounds=len(samples[name]),
             batch=batches[name],
+            planned=planned,
         )
         for name in names
     }
@@ -251,6 +274,20 @@ def peak_bytes(call: Call) -> int:
     >>> 8000 <= peak_bytes(lambda: np.ones(1000)) < 10000
     True
     """
+    return _traced(call)[1]
+
+
+def held_bytes(call: Call) -> int:
+    """The memory that the result of a call holds.
+
+    >>> import numpy as np
+    >>> 8000 <= held_bytes(lambda: np.ones(10_000)[:1000].copy()) < 10000
+    True
+    """
+    return _traced(call)[0]
+
+
+def _traced(call: Call) -> tuple[int, int]:
     call()  # what the first call leaves for the later ones is not a cost of each
     gc.collect()
     already = tracemalloc.is_tracing()
@@ -261,12 +298,12 @@ def peak_bytes(call: Call) -> int:
             before, _ = tracemalloc.get_traced_memory()
             tracemalloc.reset_peak()
             result = call()
-            _, peak = tracemalloc.get_traced_memory()
+            after, peak = tracemalloc.get_traced_memory()
             del result
     finally:
         if not already:
             tracemalloc.stop()
-    return peak - before
+    return after - before, peak - before
 
 
 @contextmanager
