@@ -21,7 +21,7 @@ import numpy as np
 
 from dualad import scalar
 from dualad.primitive import Elementwise, Number, implements, shape_of, value_of
-from dualad.rules.linear import where
+from dualad.rules.linear import imag, real, where
 
 PI = math.pi
 LN2 = math.log(2.0)
@@ -501,7 +501,7 @@ arctanh = Elementwise(
 
 # ---------------------------------------------------------------------- kinks and steps
 
-absolute = Elementwise(
+_absolute = Elementwise(
     "absolute", lambda xp, y, x: xp.sign(x), second=(0,), domain=(REAL,), special={(0.0,): (0.0,)}
 )
 
@@ -509,7 +509,27 @@ fabs = Elementwise(
     "fabs", lambda xp, y, x: xp.sign(x), second=(0,), domain=(REAL,), special={(0.0,): (0.0,)}
 )
 
-sign = Elementwise("sign", None, second=(0,), domain=(REAL,))
+_sign = Elementwise("sign", None, second=(0,), domain=(REAL,))
+
+
+def _is_complex_number(x: Any) -> bool:
+    return isinstance(x, Number) and np.iscomplexobj(value_of(x))
+
+
+@implements(np.absolute)
+def absolute(x: Any) -> Any:
+    """The absolute value: of complex numbers a function of both parts, with no one partial."""
+    return hypot(real(x), imag(x)) if _is_complex_number(x) else _absolute(x)
+
+
+@implements(np.sign)
+def sign(x: Any) -> Any:
+    """The sign: of complex numbers z/abs(z), which is not flat."""
+    if not _is_complex_number(x):
+        return _sign(x)
+    size = absolute(x)
+    return x / where(size == 0, INF, size)
+
 
 floor = Elementwise("floor", None, second=(0,), domain=(REAL,))
 
@@ -717,4 +737,8 @@ i0 = implements(np.i0)(
     )
 )
 
-__all__ = [name for name, row in list(globals().items()) if isinstance(row, Elementwise)]
+__all__ = [
+    "absolute",
+    "sign",
+    *(n for n, row in list(globals().items()) if isinstance(row, Elementwise) and n[0] != "_"),
+]
