@@ -258,18 +258,6 @@ class Operators(Number):
     def dtype(self) -> Any:
         return rules.dtype_of(self.primal)
 
-    def __getattr__(self, name: str) -> Any:
-        # Methods and attributes of arrays are functions of NumPy under the same name.
-        method = rules.methods.get(name)
-        if method is not None:
-            return method.__get__(self)
-        attribute = rules.attributes.get(name)
-        if attribute is not None:
-            return attribute(self)
-        if name in rules.refused_attributes:
-            raise NotDifferentiableError(rules.refused_attributes[name])
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     # -- copies
 
     def content(self) -> dict[str, Any]:
@@ -316,6 +304,23 @@ class Operators(Number):
             return repr(self)
         parts = ", ".join(f"{k}={v:{spec}}" for k, v in self.parts().items())
         return f"{type(self).__name__.removesuffix('Array')}({parts})"
+
+
+def _refusing(reason: str) -> property:
+    def refuse(self: Any) -> NoReturn:
+        raise NotDifferentiableError(reason)
+
+    return property(refuse)
+
+
+# Methods and attributes of arrays are functions of NumPy under the same name.  They are set
+# on the class one by one: a __getattr__ would make every attribute of a number slow.
+for _name, _method in rules.methods.items():
+    setattr(Operators, _name, _method)
+for _name, _attribute in rules.attributes.items():
+    setattr(Operators, _name, property(_attribute))
+for _name, _reason in rules.refused_attributes.items():
+    setattr(Operators, _name, _refusing(_reason))
 
 
 class ArrayNumber(Operators):
