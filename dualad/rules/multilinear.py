@@ -57,6 +57,7 @@ def _repaired(
     row: Any, args: list[Any], i: int, t: Any, params: dict[str, Any], y: Any
 ) -> Any:
     """``row`` is called like a Multilinear with t in place i; y is what it gave."""
+    args = [*args[:i], 0.0, *args[i + 1 :]]  # the factor that t replaces may be forgotten
     tame = [where(np.isfinite(value_of(a)), a, 0.0) for a in args]
     finite = row(*tame[:i], t, *tame[i + 1 :], **params)
     touched: Any = 0.0
