@@ -86,9 +86,9 @@ def has_nan(x: Any) -> bool:
         return any(has_nan(p) for p in x.parts().values())  # type: ignore[attr-defined]
     if not isinstance(x, np.ndarray):
         return bool(x != x)
-    entries = x if x.ndim == 1 else x.ravel("K")
-    s = entries.dot(entries)  # a sum of squares: one pass, no temporary
-    return bool(s != s)
+    # NaN is the least of all, to NumPy; and unlike a sum, a minimum cannot overflow.
+    least = np.minimum.reduce(x, axis=None) if x.size else 0.0
+    return bool(least != least)
 
 
 def is_nonzero(t: Any) -> Any:
@@ -119,6 +119,11 @@ class StrongProduct(Elementwise):
 
 def _scaled(p: Any, t: Any) -> Any:
     y = p * t
+    if isinstance(y, np.ndarray) and y.size < 10_000:
+        entries = y if y.ndim == 1 else y.ravel("K")
+        s = np.vdot(entries, entries)  # a sum of squares: for a small array the quickest
+        if s == s:
+            return y
     return np.where(t == 0, 0, y)[()] if has_nan(y) else y
 
 
