@@ -1,0 +1,41 @@
+"""The page that the exercises write on: headings, paragraphs, and where pictures go."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+#: where pictures go unless told otherwise
+PLOTS = Path(__file__).parent.parent / "plots"
+
+
+def heading(number: int, title: str) -> None:
+    """``Exercise N`` on a line of its own, then what it is about."""
+    line = f"Exercise {number}"
+    print(f"\n{line}\n{'=' * len(line)}\n{title}")
+
+
+def section(title: str) -> None:
+    """A heading inside an exercise."""
+    print(f"\n{title}\n{'-' * len(title)}")
+
+
+def say(text: str) -> None:
+    """Paragraphs, which blank lines separate, filled to the width of a page."""
+    for paragraph in textwrap.dedent(text).strip().split("\n\n"):
+        print("\n" + textwrap.fill(" ".join(paragraph.split()), 88))
+
+
+def show(text: object) -> None:
+    """A table, a number or a message as it stands, indented."""
+    print("\n" + textwrap.indent(str(text), "    "))
+
+
+def quote(error: Exception) -> None:
+    """An error as Python shows it, filled to the width of a page."""
+    show(textwrap.fill(f"{type(error).__name__}: {error}", 84, subsequent_indent="  "))
+
+
+def drawn(path: Path) -> None:
+    """Say where a picture is."""
+    print(f"\nDrawn: {path.parent.name}/{path.name}")
