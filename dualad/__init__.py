@@ -1,5 +1,7 @@
 """dualad: exact derivatives of plain NumPy code, forward and reverse, and what each costs."""
 
+from dualad.checkpointing import checkpoint as checkpoint
+from dualad.checkpointing import checkpoint_loop as checkpoint_loop
 from dualad.dual import Dual as Dual
 from dualad.harness.compare import compare as compare
 from dualad.hyperdual import HyperDual as HyperDual

@@ -81,6 +81,23 @@ class new_level:  # a context manager, written out since a generator costs 1 us
         close_level(self.level)
 
 
+class reopened:
+    """A level that is open again inside ``with``, for a sweep that runs f once more."""
+
+    __slots__ = ("level", "was_open")
+
+    def __init__(self, level: float) -> None:
+        self.level = int(level)
+        self.was_open = self.level in _open_levels()
+
+    def __enter__(self) -> None:
+        _open_levels().add(self.level)
+
+    def __exit__(self, *exc: object) -> None:
+        if not self.was_open:
+            close_level(self.level)
+
+
 def check_open(number: Number) -> None:
     """Refuse a number whose transform has returned (levels of numbers made by hand stay)."""
     level = int(number.level)  # a number made by hand inside a transform belongs to that one

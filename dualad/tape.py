@@ -51,6 +51,11 @@ _serials = itertools.count()
 _recording = threading.local()
 
 
+def mark() -> int:
+    """The place that the record has come to: all nodes made from now on have later ones."""
+    return next(_serials)
+
+
 class Node:
     """One operation on the tape: its place in the order, the output's shape, its edges.
 
@@ -435,14 +440,25 @@ def own(ct: Any) -> Any:
 _ALL = (0, float("inf"))
 
 
-def schedule(heads: Iterable[Node], within: tuple[int, float] = _ALL) -> list[Node]:
+def schedule(heads: Iterable[Node], within: tuple[float, float] = _ALL) -> list[Node]:
     """The nodes that the heads depend on, last evaluated first.
 
     Raises ``RuntimeError`` where part of the record has been freed.
     """
+    low, high = within
+    order = sorted(_reach(heads, low, high), key=_serial, reverse=True)
+    return order if within == _ALL else [n for n in order if low <= n.serial < high]
+
+
+def older_than(heads: Iterable[Node], start: float) -> set[Node]:
+    """The nodes recorded before ``start`` that the heads depend on, through later ones alone."""
+    return {n for n in _reach(heads, start, math.inf) if n.serial < start}
+
+
+def _reach(heads: Iterable[Node], low: float, high: float) -> set[Node]:
+    """The nodes that the heads depend on, and not beyond those recorded in that time."""
     seen = set(heads)
     stack = list(seen)
-    low, high = within
     while stack:
         node = stack.pop()
         if not low <= node.serial < high:
@@ -457,8 +473,7 @@ def schedule(heads: Iterable[Node], within: tuple[int, float] = _ALL) -> list[No
             if parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    order = sorted(seen, key=_serial, reverse=True)
-    return order if within == _ALL else [n for n in order if low <= n.serial < high]
+    return seen
 
 
 _serial = operator.attrgetter("serial")
