@@ -661,6 +661,10 @@ class Transposed:
 # ------------------------------------------------------------- how variables read the table
 
 
+_FLOATS = (float, int)
+_SHORT = (np.ndarray, float, int)
+
+
 class VariableSystem:
     """How the tape reads each kind of primitive."""
 
@@ -747,67 +751,79 @@ class VariableSystem:
         if len(formulas) > 2 or None in formulas:
             return rule
 
-        # The short way, for variables of a running transform over plain arrays: nothing nested,
-        # nothing that somebody else can write to, nothing complex.
-        function = row.function
+        # The short way, for variables of a running transform over plain floats and arrays:
+        # nothing nested, nothing that somebody else can write to, nothing complex.
+        function, on_floats = row.function, row.on_floats
         left, right = formulas[0], formulas[-1]
-        in_silence = row.arithmetic and (callable(left) or callable(right))
 
-        def slopes(*values: Any) -> tuple[Any, Any]:
-            return (
-                left if type(left) is int else left(np, *values),  # type: ignore[operator]
-                right if type(right) is int else right(np, *values),  # type: ignore[operator]
-            )
+        def slope_left(xp: Any, y: Any, *values: Any) -> Any:
+            return left if type(left) is int else left(xp, y, *values)  # type: ignore[operator]
+
+        def slope_right(xp: Any, y: Any, *values: Any) -> Any:
+            return right if type(right) is int else right(xp, y, *values)  # type: ignore[operator]
+
+        def slopes(xp: Any, y: Any, *values: Any) -> Any:
+            return slope_left(xp, y, *values), slope_right(xp, y, *values)
 
         def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             (x,) = args
             p, node = x.primal, x.node
-            if type(p) is np.ndarray and type(level) is int and node is not None and not paused:
-                y = function(p)
-                if y.dtype.kind == "f" and y.ndim:
-                    d = left if type(left) is int else quietly(left, np, y, p)
-                    return VariableArray(y, level, Node(y.shape, [(node, d, None)]))
+            if type(level) is int and node is not None and not paused:
+                if type(p) is np.ndarray:
+                    y = function(p)
+                    if y.dtype.kind == "f":
+                        d = left if type(left) is int else quietly(left, np, y, p)
+                        return VariableArray(y, level, Node(y.shape, [(node, d, None)]))
+                elif type(p) is float and on_floats is not None:
+                    try:
+                        y = on_floats(p)
+                        d = slope_left(scalar, y, p)
+                    except (ValueError, ArithmeticError):
+                        return rule(level, args, params)
+                    return Variable(y, level, Node((), [(node, d, None)]))
             return rule(level, args, params)
 
         if len(formulas) == 1:
             return unary
+        in_silence = row.arithmetic and (callable(left) or callable(right))
 
         def binary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            a, b = args
             if type(level) is not int or paused:
                 return rule(level, args, params)
-            if type(a) is VariableArray and a.level == level:
-                p, na = a.primal, a.node
-                if type(p) is not np.ndarray:
+            p, q = args
+            na = nb = None
+            if isinstance(p, Variable) and p.level == level:
+                p, na = p.primal, p.node
+            elif type(p) is not float and type(p) is not int:
+                return rule(level, args, params)
+            if isinstance(q, Variable) and q.level == level:
+                q, nb = q.primal, q.node
+            elif type(q) is not float and type(q) is not int:
+                return rule(level, args, params)
+            slope = slopes if na is not None and nb is not None else slope_left if nb is None else slope_right  # fmt: skip  # noqa: E501
+            if type(p) is np.ndarray or type(q) is np.ndarray:
+                if type(p) not in _SHORT or type(q) not in _SHORT:
                     return rule(level, args, params)
-            elif type(a) is float or type(a) is int:
-                p, na = a, None
-            else:
-                return rule(level, args, params)
-            if type(b) is VariableArray and b.level == level:
-                q, nb = b.primal, b.node
-                if type(q) is not np.ndarray:
+                y = function(p, q)
+                if y.dtype.kind != "f":
                     return rule(level, args, params)
-            elif type(b) is float or type(b) is int:
-                q, nb = b, None
+                d = quietly(slope, np, y, p, q) if in_silence else slope(np, y, p, q)
+            elif on_floats is not None and type(p) in _FLOATS and type(q) in _FLOATS:
+                try:
+                    y = on_floats(p, q)
+                    d = slope(scalar, y, p, q)
+                except (ValueError, ArithmeticError):
+                    return rule(level, args, params)
             else:
                 return rule(level, args, params)
-            y = function(p, q)
-            if y.dtype.kind != "f" or (na is None and nb is None):
-                return rule(level, args, params)
-            if na is None:
-                d = right if type(right) is int else (
-                    quietly(right, np, y, p, q) if in_silence else right(np, y, p, q)
-                )  # fmt: skip
-                edges = [(nb, d, None)]
-            elif nb is None:
-                d = left if type(left) is int else (
-                    quietly(left, np, y, p, q) if in_silence else left(np, y, p, q)
-                )  # fmt: skip
-                edges = [(na, d, None)]
+            if slope is slopes:
+                edges = [(na, d[0], None), (nb, d[1], None)]
+            elif na is not None or nb is not None:
+                edges = [(nb if na is None else na, d, None)]
             else:
-                d, e = quietly(slopes, y, p, q) if in_silence else slopes(y, p, q)
-                edges = [(na, d, None), (nb, e, None)]
+                return y
+            if type(y) is float:
+                return Variable(y, level, Node((), edges))
             return VariableArray(y, level, Node(y.shape, edges))
 
         return binary

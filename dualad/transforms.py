@@ -462,7 +462,7 @@ def jacobian(
             if n > 16:
                 record = _Record(g, parts, rebuilds, "jacobian")
                 m = sum(math.prod(shape_of(y)) for y in record.values)
-                how = "reverse" if m < n else "forward"
+                how = "reverse" if m <= n else "forward"
         if how == "forward":
             blocks, rebuild_out = _jacobian_forward(g, parts, rebuilds, flat, n, chunk)
         else:
@@ -517,7 +517,7 @@ def _split_rows(rows: Any, flat: list[Any]) -> list[Any]:
 def _finished(x: Any) -> Any:
     """A block as the user gets it: a number where it has no axes, else an array of its own."""
     if isinstance(x, Number):
-        return x
+        return determined(x)
     return as_part(x) if not shape_of(x) else np.array(x)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualad.primitive import Multilinear, Number, implements, quietly, shape_of, value_of
 from dualad.rules.elementwise import has_nan, is_nonzero, multiply
-from dualad.rules.lifting import as_array
+from dualad.rules.lifting import OBJECT, as_array
 from dualad.rules.linear import (
     axes_from_end,
     broadcast_to,
@@ -137,10 +137,12 @@ def _last(x: Any) -> Any:
 def _adjoint(x: Any) -> Any:
     """Conjugate transpose of the last two axes (a vector: its conjugate)."""
     x = _swap(x)
-    return conjugate(x) if np.dtype(x.dtype).kind == "c" else x
+    return conjugate(x) if x.dtype.kind == "c" else x
 
 
 def _swap(x: Any) -> Any:
+    if type(x) is np.ndarray:
+        return x.swapaxes(-1, -2) if x.ndim > 1 else x
     n = ndim_of(x)
     return x if n < 2 else transpose(x, (*range(n - 2), n - 1, n - 2))
 
@@ -180,6 +182,8 @@ _raised[_matmul_row] = _raised_matmul
 
 def matmul(a: Any, b: Any) -> Any:
     """The matrix product, as ``@``."""
+    if type(a) is np.ndarray is type(b) and a.dtype != OBJECT != b.dtype:
+        return np.matmul(a, b)
     a, b = as_array(a), as_array(b)
     na, nb = ndim_of(a), ndim_of(b)
     if not na or not nb:
