@@ -8,14 +8,16 @@ numbers as it is on arrays.
 from dualad.primitive import Elementwise, Primitive
 from dualad.rules.composed import *  # noqa: F403
 from dualad.rules.elementwise import *  # noqa: F403
-from dualad.rules.implicit import unit
+from dualad.rules.implicit import undetermined_hook
 from dualad.rules.lifting import as_array, has_number, lift
 from dualad.rules.linalg import det
 from dualad.rules.linear import *  # noqa: F403
 from dualad.rules.linear import setitem
 from dualad.rules.methods import *  # noqa: F403
 from dualad.rules.multilinear import *  # noqa: F403
+from dualad.rules.reductions import *  # noqa: F403
 from dualad.rules.selection import *  # noqa: F403
+from dualad.rules.statistics import *  # noqa: F403
 from dualad.rules.ufuncs import call_ufunc, no_rule, plain_functions, write_into
 
 elementwise_rows = frozenset(r for r in Primitive.table.values() if isinstance(r, Elementwise))

@@ -450,7 +450,7 @@ def _where(a: Any, b: Any, *, condition: Any, ndims: tuple[int, int]) -> Any:
         _broadcast(x, shape=shape, ndim=n) if ndim_of(x) > n else x
         for x, n in zip((a, b), ndims, strict=True)
     )
-    return np.where(condition, a, b)
+    return np.where(condition, a, b)[()]  # a scalar, not an array without axes
 
 
 def _where_transpose(ct: Any, i: int, shapes: Any, *, condition: Any, ndims: Any) -> Any:

@@ -6,11 +6,12 @@ scattered by a linear row.  Ties share: each of m equal maxima takes 1/m of the 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Linear, Selection, implements, shape_of
+from dualad.primitive import Linear, Selection, implements, shape_of, value_of
 from dualad.rules.lifting import as_array
 from dualad.rules.linear import (
     axes_from_end,
@@ -108,7 +109,7 @@ def _along(t: Any, *, index: Any, axis: int) -> Any:
 
 
 def _along_transpose(ct: Any, i: int, shapes: Any, *, index: Any, axis: int) -> Any:
-    return _put_along_row(ct, index=index, axis=axis, length=shapes[0][axis])
+    return put_along_row(ct, index=index, axis=axis, length=shapes[0][axis])
 
 
 def _put_along(ct: Any, *, index: Any, axis: int, length: int) -> Any:
@@ -128,7 +129,7 @@ along_row = Linear(
     _along_transpose,
     samples=((((2, 3),), {"index": np.array([[2, 0], [1, 1]]), "axis": -1}),),
 )
-_put_along_row = Linear(
+put_along_row = Linear(
     "put_along_axis",
     _put_along,
     lambda ct, i, shapes, *, index, axis, length: along_row(ct, index=index, axis=axis),
@@ -148,27 +149,93 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return along_row(arr, index=indices % shape_of(arr)[axis], axis=axis)
 
 
+# ------------------------------------------------------------------------------ sorting
+
+
+def _mean_over_runs(t: Any, starts: Any, axis: int, ndim: int) -> Any:
+    """Each entry replaced by the mean of its run; ``starts`` count through lane after lane."""
+    t = np.moveaxis(t, axis, -1)
+    shape = shape_of(t)
+    lead = shape[: len(shape) - ndim]
+    flat = np.reshape(t, (*lead, math.prod(shape[len(lead) :])))
+    lengths = np.diff(starts, append=flat.shape[-1])
+    means = np.add.reduceat(flat, starts, axis=-1) / lengths
+    return np.moveaxis(np.reshape(np.repeat(means, lengths, axis=-1), shape), -1, axis)
+
+
+def _ordered(t: Any, *, index: Any, starts: Any, axis: int) -> Any:
+    t = _along(t, index=index, axis=axis)
+    return t if starts is None else _mean_over_runs(t, starts, axis, index.ndim)
+
+
+def _ordered_transpose(ct: Any, i: int, shapes: Any, *, index: Any, starts: Any, axis: int) -> Any:
+    if starts is not None:
+        ct = _runs_row(ct, starts=starts, axis=axis, ndim=index.ndim)
+    return put_along_row(ct, index=index, axis=axis, length=shapes[0][axis])
+
+
+_RUNS: dict[str, Any] = {"starts": np.array([0, 1, 3]), "axis": -1}
+
+# The mean over runs is symmetric: its own transpose.
+_runs_row: Linear = Linear(
+    "mean_over_runs",
+    lambda t, *, starts, axis, ndim: _mean_over_runs(t, starts, axis, ndim),
+    lambda ct, i, shapes, *, starts, axis, ndim: _runs_row(
+        ct, starts=starts, axis=axis, ndim=ndim
+    ),
+    samples=((((2, 3),), {**_RUNS, "ndim": 2}),),
+)
+
+_ordered_row = Linear(
+    "ordered",
+    _ordered,
+    _ordered_transpose,
+    samples=((((2, 3),), {**_RUNS, "index": np.array([[1, 2, 0], [2, 1, 0]])}),),
+)
+
+
+def _choose_order(value: Any, y: Any, *, axis: int) -> dict[str, Any]:
+    index = np.argsort(value, axis=axis, kind="stable")
+    lanes = np.moveaxis(y, axis, -1)
+    again = lanes[..., 1:] == lanes[..., :-1]
+    starts = None
+    if np.any(again):
+        first = np.ones((*shape_of(lanes)[:-1], 1), dtype=bool)
+        starts = np.flatnonzero(np.concatenate([first, ~again], axis=-1))
+    return {"index": index, "starts": starts, "axis": axis}
+
+
 _sort_row = Selection(
     "sort",
     lambda x, *, axis: np.sort(x, axis=axis, kind="stable"),
-    lambda value, y, *, axis: {
-        "index": np.argsort(value, axis=axis, kind="stable"), "axis": axis
-    },
-    along_row,
+    _choose_order,
+    _ordered_row,
     samples=((((3, 4),), {"axis": -1}), (((3, 4),), {"axis": -2})),
-)  # fmt: skip
+)
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """Entries in ascending order along an axis."""
+    """Entries in ascending order along an axis; equal ones share the slopes."""
     a = as_array(a)
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
     return _sort_row(a, axis=from_end(axis, ndim_of(a)))
 
 
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
+    """The kth entry in its place, smaller ones before it and larger ones behind."""
+    a = as_array(a)
+    if axis is None:
+        a, axis = reshape(a, (-1,)), 0
+    parted = np.partition(value_of(a), kth, axis, kind)
+    ranks = np.argsort(np.argsort(parted, axis, kind="stable"), axis)
+    return take_along_axis(sort(a, axis), ranks, axis)
+
+
 for _functions, _answer in (
     ((np.max, np.amax), max), ((np.min, np.amin), min), ((np.take_along_axis,), take_along_axis),
-    ((np.sort,), sort),
+    ((np.sort,), sort), ((np.partition,), partition),
 ):  # fmt: skip
     implements(*_functions)(_answer)
