@@ -42,6 +42,7 @@ from dualad.tape import (
     variable,
 )
 from dualad.tree import flatten, is_nested, only
+from dualad.undetermined import determined
 
 Function = Callable[..., Any]
 

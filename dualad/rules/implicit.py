@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Implicit, shape_of, value_of
-from dualad.rules.elementwise import divide, multiply, negative
+from dualad.primitive import Implicit, NotDifferentiableError, shape_of, value_of
+from dualad.rules.elementwise import divide, is_nonzero, multiply, negative
 from dualad.rules.linear import (
+    concatenate,
     conjugate,
     expand_dims,
     imag,
@@ -261,4 +262,522 @@ slogdet_row: Implicit = Implicit(
     _slogdet_push,
     _slogdet_pull,
     samples=(((_REGULAR,), {}), ((_STACK,), {})),
+)
+
+
+# ------------------------------------------------------------------ for the decompositions
+
+#: filled by dualad.undetermined: how a slope that does not exist is marked
+undetermined_hook: list[Any] = []
+
+_SYMMETRIC = np.array([[2.0, 0.5, -0.25], [0.5, -1.0, 0.75], [-0.25, 0.75, 3.0]])
+_SYMMETRIC_STACK = np.stack([_SYMMETRIC, _SYMMETRIC @ _SYMMETRIC - 0.5 * np.eye(3)])
+_TALL = np.array([[2.0, -1.0], [0.25, 1.5], [1.0, 0.5]])
+
+
+def marked(t: Any, missing: Any, reason: str) -> Any:
+    """The tangent t; where parts of it are missing (are NaN), with the reason for that."""
+    return undetermined_hook[0](t, reason) if np.any(missing) else t
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonal of every square matrix of a stack; not as a product, where NaNs spread."""
+    return sum(where(np.eye(shape_of(x)[-1], dtype=bool), x, 0.0), -1)
+
+
+def diagonal_matrix(v: Any) -> Any:
+    """Square matrices with these diagonals."""
+    return where(np.eye(shape_of(v)[-1], dtype=bool), expand_dims(v, -1), 0.0)
+
+
+def eye_like(x: Any) -> Any:
+    """The identity with as many rows as x has, in its precision."""
+    return np.eye(shape_of(x)[-2], dtype=value_of(x).dtype)
+
+
+def lower(x: Any) -> Any:
+    """The strictly lower part of every square matrix of a stack."""
+    return where(np.tri(shape_of(x)[-1], k=-1, dtype=bool), x, 0.0)
+
+
+def columns_times(x: Any, v: Any) -> Any:
+    """Every column of a matrix times a number of its own: x @ diag(v)."""
+    return multiply(x, expand_dims(v, -2))
+
+
+def real_part(x: Any) -> Any:
+    """The real part, which of a real array is the array."""
+    return real(x) if is_complex(x) else x
+
+
+def repeated(w: Any) -> Any:
+    """Which pairs of values are equal, to rounding: a plain matrix."""
+    v = value_of(w)
+    n = shape_of(v)[-1]
+    size = np.max(np.abs(v), axis=-1, initial=0)[..., None, None]
+    gap = np.abs(np.expand_dims(v, -2) - np.expand_dims(v, -1))
+    return (gap <= n * np.finfo(v.dtype).eps * size) & ~np.eye(n, dtype=bool)
+
+
+def inverse_gaps(w: Any, same: Any, missing: float) -> Any:
+    """1 / (w_j - w_i), and 0 on the diagonal."""
+    gap = expand_dims(w, -2) - expand_dims(w, -1)
+    out = same | np.eye(shape_of(w)[-1], dtype=bool)
+    return where(same, missing, where(out, 0.0, divide(1.0, where(out, 1.0, gap))))
+
+
+def nonzero(ct: Any, like: Any) -> Any:
+    """A cotangent in full, or None where all of it is zero."""
+    if ct is None or not np.any(is_nonzero(ct)):
+        return None
+    return spread(ct, like)
+
+
+def refuse_repeated(m: Any, same: Any, reason: str) -> None:
+    """Raise where a cotangent asks how vectors of repeated values turn into one another."""
+    if np.any(same) and np.any(is_nonzero(m) & same):
+        raise NotDifferentiableError(reason)
+
+
+# ------------------------------------------------------------------------------ symmetric
+
+REPEATED = (
+    "the eigenvectors of a repeated eigenvalue have no derivative (nor have second derivatives "
+    "of the eigenvalue): any basis of its eigenspace will do; write the function with the matrix "
+    "itself (np.trace, np.linalg.det, products), or move apart the eigenvalues"
+)
+
+
+def _eigh_push(y: Any, args: Any, tangents: Any, *, triangle: str) -> Any:
+    w, v = y
+    p = matmul(matmul(adjoint(v), tangents[0]), v)
+    same = repeated(w)
+    turn = matmul(v, multiply(inverse_gaps(w, same, np.nan), p))
+    return real_part(diagonal(p)), marked(turn, same, REPEATED)
+
+
+def _eigh_pull(y: Any, args: Any, cts: Any, needed: Any, *, triangle: str) -> Any:
+    w, v = y
+    ct_w, ct_v = cts[0], nonzero(cts[1], v)
+    middle = None if ct_w is None else diagonal_matrix(spread(ct_w, w))
+    if ct_v is not None:
+        m = matmul(adjoint(v), ct_v)
+        same = repeated(w)
+        refuse_repeated(m, same, REPEATED)
+        turned = multiply(inverse_gaps(w, same, 0.0), m)
+        middle = turned if middle is None else middle + turned
+    if middle is None:
+        return (None,)
+    return (matmul(matmul(v, middle), adjoint(v)),)
+
+
+# Of Hermitian matrices: ``eigh`` in linalg.py makes them from one triangle.  Which one LAPACK
+# reads still matters, to the signs of the eigenvectors.
+eigh_row: Implicit = Implicit(
+    "eigh",
+    lambda a, *, triangle: tuple(np.linalg.eigh(a, triangle)),
+    _eigh_push,
+    _eigh_pull,
+    samples=(((_SYMMETRIC,), {"triangle": "L"}), ((_SYMMETRIC_STACK,), {"triangle": "U"})),
+)
+
+
+def _eigvalsh_push(y: Any, args: Any, tangents: Any, *, triangle: str) -> Any:
+    v = eigh_row(args[0], triangle=triangle)[1]
+    return real_part(diagonal(matmul(matmul(adjoint(v), tangents[0]), v)))
+
+
+def _eigvalsh_pull(y: Any, args: Any, ct: Any, needed: Any, *, triangle: str) -> Any:
+    v = eigh_row(args[0], triangle=triangle)[1]
+    return (matmul(columns_times(v, spread(ct, y)), adjoint(v)),)
+
+
+eigvalsh_row: Implicit = Implicit(
+    "eigvalsh",
+    lambda a, *, triangle: np.linalg.eigvalsh(a, triangle),
+    _eigvalsh_push,
+    _eigvalsh_pull,
+    samples=(((_SYMMETRIC,), {"triangle": "L"}), ((_SYMMETRIC_STACK,), {"triangle": "U"})),
+)
+
+
+def _lower_half(x: Any) -> Any:
+    """The lower part with half the diagonal, of a matrix that is its sum with the adjoint."""
+    return lower(x) + diagonal_matrix(0.5 * diagonal(x))
+
+
+def _sandwich(root: Any, x: Any) -> Any:
+    """inv(root) x inv(root)^H."""
+    return adjoint(solve_row(root, adjoint(solve_row(root, x))))
+
+
+cholesky_row: Implicit = Implicit(
+    "cholesky",
+    lambda a: np.linalg.cholesky(a),
+    lambda y, args, tangents: matmul(y, _lower_half(_sandwich(y, tangents[0]))),
+    lambda y, args, ct, needed: (
+        _sandwich(adjoint(y), _lower_half(matmul(adjoint(y), spread(ct, y)))),
+    ),
+    samples=(
+        ((_SYMMETRIC @ _SYMMETRIC + np.eye(3),), {}),
+        ((_SYMMETRIC_STACK @ _SYMMETRIC_STACK + np.eye(3),), {}),
+    ),
+)
+
+
+# --------------------------------------------------------------------------- any square one
+
+DEFECTIVE = (
+    "the eigenvalues of a defective matrix (too few eigenvectors) have infinite slopes, and the "
+    "eigenvectors none"
+)
+
+
+def _left_vectors(v: Any) -> Any:
+    """The inverse of the matrix of eigenvectors; refused where it is none to rounding."""
+    if np.any(np.linalg.cond(value_of(v), 1) * np.finfo(value_of(v).dtype).eps > 0.01):
+        raise NotDifferentiableError(DEFECTIVE)
+    return inv_row(v)
+
+
+def _real_entries(v: Any) -> Any:
+    """Where LAPACK turned each eigenvector: a one at its largest entry, which is real."""
+    v = value_of(v)
+    size = np.where(np.imag(v) == 0, np.abs(v), -1.0)
+    return np.expand_dims(np.argmax(size, axis=-2), -2) == np.arange(shape_of(v)[-1])[:, None]
+
+
+def _eig_push(y: Any, args: Any, tangents: Any) -> Any:
+    w, v = y
+    c = matmul(matmul(_left_vectors(v), tangents[0]), v)
+    same = repeated(w)
+    turn = matmul(v, multiply(inverse_gaps(w, same, np.nan), c))
+    # The eigenvectors keep their length, and their largest entry stays real.
+    along = sum(multiply(conj(v), turn), -2)
+    if is_complex(turn):
+        at = _real_entries(v)
+        entry, change = (sum(where(at, x, 0.0), -2) for x in (v, turn))
+        along = real(along) + divide(imag(change), real(entry)) * 1j
+    return diagonal(c), marked(turn - columns_times(v, along), same, REPEATED)
+
+
+def _eig_pull(y: Any, args: Any, cts: Any, needed: Any) -> Any:
+    w, v = y
+    ct_w, ct_v = cts[0], nonzero(cts[1], v)
+    middle = None if ct_w is None else diagonal_matrix(spread(ct_w, w))
+    left = adjoint(_left_vectors(v))
+    if ct_v is not None:
+        along = sum(multiply(conj(v), ct_v), -2)
+        ct_turn = ct_v - columns_times(v, real_part(along))
+        if is_complex(v):
+            at = _real_entries(v)
+            entry = real(sum(where(at, v, 0.0), -2))
+            ct_turn = ct_turn - where(at, expand_dims(divide(imag(along), entry), -2), 0.0) * 1j
+        m = matmul(adjoint(v), ct_turn)
+        same = repeated(w)
+        refuse_repeated(matmul(adjoint(v), ct_v), same, REPEATED)
+        turned = multiply(conj(inverse_gaps(w, same, 0.0)), m)
+        middle = turned if middle is None else middle + turned
+    if middle is None:
+        return (None,)
+    return (matmul(matmul(left, middle), adjoint(v)),)
+
+
+_ROTATION = np.array([[0.5, -2.0, 0.25], [1.0, 0.75, 0.5], [0.25, -0.5, 1.5]])
+
+eig_row: Implicit = Implicit(
+    "eig",
+    lambda a: tuple(np.linalg.eig(a)),
+    _eig_push,
+    _eig_pull,
+    samples=(((_REGULAR,), {}), ((_ROTATION,), {}), ((np.stack([_ROTATION, _REGULAR]),), {})),
+)
+
+
+def _eigvals_push(y: Any, args: Any, tangents: Any) -> Any:
+    v = eig_row(args[0])[1]
+    return diagonal(matmul(matmul(_left_vectors(v), tangents[0]), v))
+
+
+def _eigvals_pull(y: Any, args: Any, ct: Any, needed: Any) -> Any:
+    v = eig_row(args[0])[1]
+    left = adjoint(_left_vectors(v))
+    return (matmul(columns_times(left, spread(ct, y)), adjoint(v)),)
+
+
+eigvals_row: Implicit = Implicit(
+    "eigvals",
+    lambda a: np.linalg.eigvals(a),
+    _eigvals_push,
+    _eigvals_pull,
+    samples=(((_REGULAR,), {}), ((_ROTATION,), {})),
+)
+
+
+# ------------------------------------------------------------------------ singular values
+
+NO_VECTORS = (
+    "the singular vectors of a repeated singular value have no derivative, nor have those that "
+    "only complete a basis (full_matrices=True) or belong to a singular value of 0; "
+    "np.linalg.svdvals, or full_matrices=False, may be all that is needed"
+)
+PHASE = (
+    "the phase of complex {} vectors is arbitrary, and the function depends on it: it has "
+    "no derivative"
+)
+
+
+def _squares_apart(s: Any, same: Any, missing: float) -> Any:
+    """1 / (s_j**2 - s_i**2), factored; 0 on the diagonal."""
+    total = expand_dims(s, -2) + expand_dims(s, -1)
+    out = same | np.eye(shape_of(s)[-1], dtype=bool)
+    return divide(inverse_gaps(s, same, missing), where(out, 1.0, total))
+
+
+def vanishing(s: Any, shape: Shape) -> Any:
+    """Which singular values are 0, to rounding."""
+    v = value_of(s)
+    size = np.max(np.abs(v), axis=-1, keepdims=True, initial=0)
+    return v <= np.finfo(v.dtype).eps * np.max(shape[-2:]) * size
+
+
+def _reciprocals(s: Any, zero: Any, missing: float) -> Any:
+    return where(zero, missing, divide(1.0, where(zero, 1.0, s)))
+
+
+def _beyond(u: Any, x: Any) -> Any:
+    """The part of the columns of x outside the span of the columns of u."""
+    return x - matmul(u, matmul(adjoint(u), x))
+
+
+def _svd_push(
+    y: Any, args: Any, tangents: Any, *, full_matrices: bool, hermitian: bool
+) -> Any:
+    (da,) = tangents
+    k = shape_of(y[1])[-1]
+    m, n = shape_of(args[0])[-2:]
+    u, s, v = y[0][..., :k], y[1], adjoint(y[2][..., :k, :])
+    same, zero = repeated(s), vanishing(s, (m, n))
+    apart = _squares_apart(s, same, np.nan)
+    p = matmul(matmul(adjoint(u), da), v)
+    scaled, swapped = columns_times(p, s), columns_times(adjoint(p), s)
+    du = matmul(u, multiply(apart, scaled + adjoint(scaled)))
+    dv = matmul(v, multiply(apart, swapped + adjoint(swapped)))
+    per_s = _reciprocals(s, zero, np.nan)
+    if is_complex(p):
+        half = multiply(imag(diagonal(p)), 0.5 * per_s) * 1j
+        du, dv = du + columns_times(u, half), dv - columns_times(v, half)
+    if m > k:
+        du = du + columns_times(_beyond(u, matmul(da, v)), per_s)
+    if n > k:
+        dv = dv + columns_times(_beyond(v, matmul(adjoint(da), u)), per_s)
+    if full_matrices:
+        du = _completed(du, u, y[0], k)
+        dv = _completed(dv, v, adjoint(y[2]), k)
+    missing = np.any(same) or np.any(zero) or (full_matrices and abs(m - n) > 1)
+    return (
+        marked(du, missing, NO_VECTORS),
+        real_part(diagonal(p)),
+        marked(adjoint(dv), missing, NO_VECTORS),
+    )
+
+
+def _completed(du: Any, u: Any, whole: Any, k: int) -> Any:
+    """The tangent of a whole basis, of which the first k vectors are u: one more may follow."""
+    extra = shape_of(whole)[-1] - k
+    if not extra:
+        return du
+    rest = whole[..., k:]
+    turn = negative(matmul(u, matmul(adjoint(du), rest)))
+    return concatenate([du, turn if extra == 1 else multiply(turn, np.nan)], -1)
+
+
+def _svd_pull(
+    y: Any, args: Any, cts: Any, needed: Any, *, full_matrices: bool, hermitian: bool
+) -> Any:
+    k = shape_of(y[1])[-1]
+    m, n = shape_of(args[0])[-2:]
+    u, s, v = y[0][..., :k], y[1], adjoint(y[2][..., :k, :])
+    same, zero = repeated(s), vanishing(s, (m, n))
+    ct_s = cts[1]
+    ct_u = _first(nonzero(cts[0], y[0]), u, y[0], k)
+    ct_vh = nonzero(cts[2], y[2])
+    ct_v = None if ct_vh is None else _first(adjoint(ct_vh), v, adjoint(y[2]), k)
+    middle = None if ct_s is None else diagonal_matrix(spread(ct_s, s))
+    outside = None
+    apart = _squares_apart(s, same, 0.0)
+    per_s = _reciprocals(s, zero, 0.0)
+    phase: Any = None
+    for ct, basis, rows in ((ct_u, u, m), (ct_v, v, n)):
+        if ct is None:
+            continue
+        if np.any(zero) and np.any(is_nonzero(ct) & np.expand_dims(zero, -2)):
+            raise NotDifferentiableError(NO_VECTORS)
+        x = matmul(adjoint(basis), ct)
+        refuse_repeated(x, same, NO_VECTORS)
+        g = multiply(apart, x)
+        g = columns_times(g + adjoint(g), s)
+        if basis is v:
+            g = adjoint(g)
+        if is_complex(x):
+            turn = imag(diagonal(x))
+            phase = (turn, None) if basis is u else (phase and phase[0], turn)
+        middle = g if middle is None else middle + g
+        if rows > k:
+            rest = columns_times(_beyond(basis, ct), per_s)
+            term = matmul(rest, adjoint(v)) if basis is u else matmul(u, adjoint(rest))
+            outside = term if outside is None else outside + term
+    if phase is not None:
+        middle = middle + diagonal_matrix(_phase(*phase, per_s))
+    if middle is None:
+        return (None,)
+    inside = matmul(matmul(u, middle), adjoint(v))
+    return (inside if outside is None else inside + outside,)
+
+
+def _phase(of_u: Any, of_v: Any, per_s: Any) -> Any:
+    """What pairs of complex vectors that turn together send back; they must do so together."""
+    total = (0.0 if of_u is None else of_u) + (0.0 if of_v is None else of_v)
+    refuse_phase(total, "singular")
+    turn = (0.0 if of_u is None else of_u) - (0.0 if of_v is None else of_v)
+    return multiply(turn, 0.5 * per_s) * 1j
+
+
+def refuse_phase(turn: Any, kind: str) -> None:
+    """Raise where a function depends on the phase of complex vectors."""
+    v = np.abs(value_of(turn))
+    if np.any(v > 1e-8 * (1.0 + np.max(v, initial=0))) and np.max(v) > 1e-8:
+        raise NotDifferentiableError(PHASE.format(kind))
+
+
+def _first(ct: Any, u: Any, whole: Any, k: int) -> Any:
+    """The cotangent of the first k vectors, given that of a whole basis."""
+    if ct is None or shape_of(whole)[-1] == k:
+        return ct
+    first, last = ct[..., :k], ct[..., k:]
+    if not np.any(is_nonzero(last)):
+        return first
+    if shape_of(whole)[-1] > k + 1:
+        raise NotDifferentiableError(NO_VECTORS)
+    return first - matmul(whole[..., k:], matmul(adjoint(last), u))
+
+
+svd_row: Implicit = Implicit(
+    "svd",
+    lambda a, *, full_matrices, hermitian: tuple(
+        np.linalg.svd(a, full_matrices, hermitian=hermitian)
+    ),
+    _svd_push,
+    _svd_pull,
+    samples=(
+        ((_REGULAR,), {"full_matrices": True, "hermitian": False}),
+        ((_TALL,), {"full_matrices": False, "hermitian": False}),
+        ((_TALL.T,), {"full_matrices": True, "hermitian": False}),
+        ((_STACK,), {"full_matrices": False, "hermitian": False}),
+        ((_SYMMETRIC,), {"full_matrices": False, "hermitian": True}),
+    ),
+)
+
+
+def _svdvals_push(y: Any, args: Any, tangents: Any) -> Any:
+    u, _, vh = svd_row(args[0], full_matrices=False, hermitian=False)
+    slopes = real_part(diagonal(matmul(matmul(adjoint(u), tangents[0]), adjoint(vh))))
+    return where(vanishing(y, shape_of(args[0])), 0.0, slopes)
+
+
+def _svdvals_pull(y: Any, args: Any, ct: Any, needed: Any) -> Any:
+    u, _, vh = svd_row(args[0], full_matrices=False, hermitian=False)
+    ct = where(vanishing(y, shape_of(args[0])), 0.0, spread(ct, y))
+    return (matmul(columns_times(u, ct), vh),)
+
+
+# A singular value of 0 is a kink, as of an absolute value: its slope is 0.
+svdvals_row: Implicit = Implicit(
+    "svdvals",
+    lambda a: np.linalg.svd(a, compute_uv=False),
+    _svdvals_push,
+    _svdvals_pull,
+    samples=(((_REGULAR,), {}), ((_TALL,), {}), ((_STACK,), {})),
+)
+
+
+# ------------------------------------------------------------------- triangles and inverses
+
+
+def _upper_turn(x: Any) -> Any:
+    """The change of R, relative to R, for a change x of A in the frame of Q: real on the diagonal."""
+    return swap(lower(swap(x))) + adjoint(lower(x)) + diagonal_matrix(real_part(diagonal(x)))
+
+
+def _right_divide(x: Any, r: Any) -> Any:
+    """x inv(r)."""
+    return adjoint(solve_row(adjoint(r), adjoint(x)))
+
+
+def _qr_push(y: Any, args: Any, tangents: Any) -> Any:
+    q, r = y
+    moved = _right_divide(tangents[0], r)
+    t = _upper_turn(matmul(adjoint(q), moved))
+    return moved - matmul(q, t), matmul(t, r)
+
+
+def _qr_pull(y: Any, args: Any, cts: Any, needed: Any) -> Any:
+    q, r = y
+    ct_q, ct_r = (None if c is None else spread(c, v) for c, v in zip(cts, y, strict=True))
+    ct_t: Any = 0.0
+    if ct_r is not None:
+        ct_t = matmul(ct_r, adjoint(r))
+    if ct_q is not None:
+        ct_t = ct_t - matmul(adjoint(q), ct_q)
+    upper = swap(lower(swap(ct_t)))
+    ct_x = upper + adjoint(upper) + diagonal_matrix(real_part(diagonal(ct_t)))
+    out = matmul(q, ct_x)
+    return (_right_divide(out if ct_q is None else out + ct_q, adjoint(r)),)
+
+
+# Of matrices with no more columns than rows, in the reduced mode.
+qr_row: Implicit = Implicit(
+    "qr",
+    lambda a: tuple(np.linalg.qr(a)),
+    _qr_push,
+    _qr_pull,
+    samples=(((_REGULAR,), {}), ((_TALL,), {}), ((_STACK,), {})),
+)
+
+
+def _pinv_push(y: Any, args: Any, tangents: Any, *, rcond: Any) -> Any:
+    (a,), (da,) = args, tangents
+    dah, p, ph = adjoint(da), y, adjoint(y)
+    inside = matmul(matmul(p, da), p)
+    rows = matmul(matmul(matmul(p, ph), dah), _rest(a, p))
+    columns = matmul(matmul(_rest(p, a), dah), matmul(ph, p))
+    return rows + columns - inside
+
+
+def _pinv_pull(y: Any, args: Any, ct: Any, needed: Any, *, rcond: Any) -> Any:
+    (a,) = args
+    ct, p, ph = spread(ct, y), y, adjoint(y)
+    cth = adjoint(ct)
+    inside = matmul(matmul(ph, ct), ph)
+    rows = matmul(matmul(_rest(a, p), cth), matmul(p, ph))
+    columns = matmul(matmul(matmul(ph, p), cth), _rest(p, a))
+    return (rows + columns - inside,)
+
+
+def _rest(a: Any, p: Any) -> Any:
+    """1 - a p, the projection beside that of a p."""
+    return eye_like(a) - matmul(a, p)
+
+
+# Golub and Pereyra (SIAM J. Numer. Anal. 10, 1973); along changes that keep the rank.
+pinv_row: Implicit = Implicit(
+    "pinv",
+    lambda a, *, rcond: np.linalg.pinv(a, rcond),
+    _pinv_push,
+    _pinv_pull,
+    samples=(
+        ((_REGULAR,), {"rcond": 1e-15}),
+        ((_TALL,), {"rcond": 1e-15}),
+        ((np.stack([_TALL.T, 2.0 - _TALL.T]),), {"rcond": 1e-15}),
+    ),
 )

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import builtins
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from dualad.primitive import implements, shape_of, value_of
+from dualad.primitive import NotDifferentiableError, implementations, implements, shape_of, value_of
 from dualad.rules.elementwise import absolute, hypot, power
 from dualad.rules.implicit import (
     adjoint,
+    cholesky_row,
+    conj,
     det_row,
+    diagonal_matrix,
+    eig_row,
+    eigh_row,
+    eigvals_row,
+    eigvalsh_row,
     inv_row,
     is_complex,
     length,
+    lower,
+    pinv_row,
+    qr_row,
     slogdet_row,
     solve_row,
+    svd_row,
+    svdvals_row,
+    swap,
 )
+from dualad.rules.implicit import diagonal as diagonals
 from dualad.rules.lifting import as_array
 from dualad.rules.linear import (
     axes_from_end,
+    broadcast_to,
+    concatenate,
     expand_dims,
+    from_end,
     getitem,
     imag,
     ndim_of,
     real,
+    reshape,
     sum,
+    transpose,
     where,
 )
 from dualad.rules.multilinear import matmul
@@ -34,7 +56,10 @@ from dualad.rules.selection import max, min
 Shape = tuple[int, ...]
 INF = np.inf
 
-SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+SlogdetResult, EighResult, EigResult, SVDResult, QRResult = (
+    type(f(np.eye(1)))
+    for f in (np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.linalg.svd, np.linalg.qr)
+)
 
 
 def _matrices(*arrays: Any) -> list[Any]:
@@ -97,7 +122,11 @@ def _matrix_norm(x: Any, axes: Shape, order: Any, keepdims: bool) -> Any:
         return y if keepdims else _drop(y, axes)
     if order not in (2, -2, "nuc"):
         raise ValueError(f"Invalid norm order {order!r} for matrices")
-    raise NotImplementedError
+    n = ndim_of(x)
+    rest = tuple(a for a in range(-n, 0) if a not in axes)
+    s = svdvals_row(transpose(x, (*rest, row, column)))
+    y = {2: max, -2: min, "nuc": sum}[order](s, -1)
+    return expand_dims(y, axes) if keepdims else y
 
 
 @implements(np.linalg.norm)
@@ -158,10 +187,6 @@ def _is_regular(a: Any) -> bool:
     return bool(np.all((d != 0) & np.isfinite(d) & (np.linalg.cond(a, 1) < 1e7)))
 
 
-def _strict_upper(x: Any, n: int) -> Any:
-    return where(np.tri(n, k=-1, dtype=bool).T, x, 0.0)
-
-
 def _det_of_any(a: Any) -> Any:
     """The determinant as the polynomial that it is, with no division.
 
@@ -173,13 +198,10 @@ def _det_of_any(a: Any) -> Any:
     n = shape_of(a)[-1]
     d = matmul(matmul(adjoint(u), a), adjoint(vh))
     f = d
-    below = np.tri(n, k=-1, dtype=bool).T.astype(np.float64)
-    places = np.arange(n)
+    after = np.tri(n, k=-1, dtype=u.dtype)
     for _ in range(n - 1):
-        diagonal = getitem(f, (..., places, places))
-        tail = matmul(diagonal, below.T)
-        upper = _strict_upper(f, n)
-        f = matmul(expand_dims(tail, -1) * np.eye(n) - upper, d)
+        tails = diagonal_matrix(matmul(diagonals(f), after))
+        f = matmul(tails - swap(lower(swap(f))), d)
     turn = np.linalg.det(u) * np.linalg.det(vh)
     return getitem(f, (..., 0, 0)) * turn
 
@@ -195,3 +217,261 @@ def det(a: Any) -> Any:
 def slogdet(a: Any) -> Any:
     """The sign and the logarithm of the absolute value of the determinant."""
     return SlogdetResult(*slogdet_row(*_matrices(a)))
+
+
+# ------------------------------------------------------------------------- decompositions
+
+
+def _hermitian(a: Any, triangle: str) -> Any:
+    """The Hermitian matrix that LAPACK takes a for, which reads one triangle of it only."""
+    (a,) = _matrices(a)
+    if triangle.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    below = np.tri(shape_of(a)[-1], k=-1, dtype=bool)
+    other = adjoint(a)
+    y = where(below, a, other) if triangle.upper() == "L" else where(below, other, a)
+    return where(np.eye(shape_of(a)[-1], dtype=bool), real(a), y) if is_complex(a) else y
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+    """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
+    return EighResult(*eigh_row(_hermitian(a, UPLO), triangle=UPLO))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+    """Eigenvalues of Hermitian matrices."""
+    return eigvalsh_row(_hermitian(a, UPLO), triangle=UPLO)
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors of square matrices."""
+    return EigResult(*eig_row(*_matrices(a)))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of square matrices."""
+    return eigvals_row(*_matrices(a))
+
+
+@implements(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False
+) -> Any:
+    """Singular values, and vectors, of every matrix of a stack."""
+    a = _hermitian(a, "L") if hermitian else _matrices(a)[0]
+    if not compute_uv:
+        return svdvals_row(a)
+    return SVDResult(*svd_row(a, full_matrices=bool(full_matrices), hermitian=bool(hermitian)))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    """Singular values of every matrix of a stack."""
+    return svdvals_row(*_matrices(x))
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: Any = False) -> Any:
+    """The triangular root of positive definite matrices, of which one triangle is read."""
+    y = cholesky_row(_hermitian(a, "U" if upper else "L"))
+    return adjoint(y) if upper else y
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Orthonormal columns and a triangle, of which a is the product."""
+    (a,) = _matrices(a)
+    m, n = shape_of(a)[-2:]
+    if mode not in ("reduced", "r", "complete") or (mode == "complete" and m > n):
+        raise NotDifferentiableError(
+            f"np.linalg.qr with mode={mode!r} has no derivative: its last columns only complete a "
+            "basis, and any will do; write mode='reduced'"
+        )
+    if m >= n:
+        q, r = qr_row(a)
+    else:
+        q, r = qr_row(getitem(a, (..., slice(m))))
+        r = concatenate([r, matmul(adjoint(q), getitem(a, (..., slice(m, None))))], -1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = 1e-15) -> Any:
+    """The pseudo-inverse of every matrix of a stack, along changes that keep the rank."""
+    a = _hermitian(a, "L") if hermitian else _matrices(a)[0]
+    if rcond is None:
+        rcond = _rounding(a) if rtol is None else rtol
+    return pinv_row(a, rcond=value_of(rcond))
+
+
+def _rounding(a: Any) -> float:
+    """What NumPy takes for rounding errors, relative to the largest singular value."""
+    return float(builtins.max(shape_of(a)[-2:]) * np.finfo(value_of(a).dtype).eps)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """The least-squares solution, residuals, rank and singular values."""
+    (a,), b = _matrices(a), as_array(b)
+    m, n = shape_of(a)
+    rcond = _rounding(a) if rcond is None else rcond
+    x = matmul(pinv_row(a, rcond=rcond), b)
+    s = svdvals_row(a)
+    v = value_of(s)
+    rank = int(np.sum(v > rcond * np.max(v, initial=0)))
+    if rank < n or m <= n:
+        residuals: Any = np.zeros(0, v.dtype)
+    else:
+        rest = reshape(b - matmul(a, x), (m, -1))
+        residuals = sum(_squares(rest), 0)
+    return x, residuals, rank, s
+
+
+def _squares(x: Any) -> Any:
+    return real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else x * x
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - NumPy's name
+    """The rank, which is plain."""
+    return np.linalg.matrix_rank(value_of(as_array(A)), *args, **kwargs)
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number in any norm of matrices."""
+    (x,) = _matrices(x)
+    if p is not None and p not in (2, -2):
+        return _matrix_norm(x, (-2, -1), p, False) * _matrix_norm(inv_row(x), (-2, -1), p, False)
+    s = svdvals_row(x)
+    ends = (-1, 0) if p == -2 else (0, -1)
+    return getitem(s, (..., ends[0])) / getitem(s, (..., ends[1]))
+
+
+# ------------------------------------------------------------------------------- products
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: Any) -> Any:
+    """A whole power of every matrix of a stack, by squaring."""
+    (a,) = _matrices(a)
+    n = operator.index(n)
+    if n < 0:
+        a, n = inv_row(a), -n
+    if n == 0:
+        return broadcast_to(np.eye(shape_of(a)[-1], dtype=value_of(a).dtype), shape_of(a)).copy()
+    y = None
+    while True:
+        if n % 2:
+            y = a if y is None else matmul(y, a)
+        n //= 2
+        if not n:
+            return y
+        a = matmul(a, a)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """The product of several matrices, in the order that costs least; vectors at the ends."""
+    xs = [as_array(x) for x in arrays]
+    if len(xs) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    first, last = ndim_of(xs[0]) == 1, ndim_of(xs[-1]) == 1
+    if first:
+        xs[0] = expand_dims(xs[0], 0)
+    if last:
+        xs[-1] = expand_dims(xs[-1], 1)
+    if any(ndim_of(x) != 2 for x in xs):
+        raise np.linalg.LinAlgError("multi_dot takes matrices, and vectors at the ends")
+    y = _cheapest(xs)
+    return getitem(y, (0,) * first + (slice(None),) * (not first) + (0,) * last)
+
+
+def _cheapest(xs: list[Any]) -> Any:
+    """The product in the order of fewest multiplications, found from short pieces to long."""
+    sizes = [shape_of(xs[0])[0], *(shape_of(x)[1] for x in xs)]
+    n = len(xs)
+    cost: dict[tuple[int, int], int] = {(i, i + 1): 0 for i in range(n)}
+    cut: dict[tuple[int, int], int] = {}
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            cost[i, j], cut[i, j] = builtins.min(
+                (cost[i, k] + cost[k, j] + sizes[i] * sizes[k] * sizes[j], k)
+                for k in range(i + 1, j)
+            )
+
+    def product(i: int, j: int) -> Any:
+        if j == i + 1:
+            return xs[i]
+        k = cut[i, j]
+        return matmul(product(i, k), product(k, j))
+
+    return product(0, n)
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """The solution x of tensordot(a, x, x.ndim) == b."""
+    a, b = as_array(a), as_array(b)
+    n = ndim_of(a)
+    if axes is not None:
+        moved = [x + n for x in axes_from_end(tuple(axes), n)]
+        a = transpose(a, (*(i for i in range(n) if i not in moved), *moved))
+    shape = shape_of(a)[ndim_of(b) :]
+    size = math.prod(shape)
+    if size * size != math.prod(shape_of(a)):
+        raise np.linalg.LinAlgError("tensorsolve: the sizes of a before and after b.ndim differ")
+    return reshape(solve(reshape(a, (size, size)), reshape(b, (-1,))), shape)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse under tensordot(a, x, ind)."""
+    a = as_array(a)
+    shape = shape_of(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows = math.prod(shape[:ind])
+    return reshape(inv_row(reshape(a, (rows, -1))), shape[ind:] + shape[:ind])
+
+
+# ------------------------------------------------------- the array API's names for others
+
+
+@implements(np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    """Every matrix of a stack transposed."""
+    return swap(_matrices(x)[0])
+
+
+@implements(np.linalg.diagonal)
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """A diagonal of every matrix of a stack."""
+    (x,) = _matrices(x)
+    above = np.arange(builtins.max(offset, 0), shape_of(x)[-1])
+    below = np.arange(builtins.max(-offset, 0), shape_of(x)[-2])
+    n = builtins.min(above.size, below.size)
+    return getitem(x, (..., below[:n], above[:n]))
+
+
+@implements(np.linalg.trace)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of a diagonal of every matrix of a stack."""
+    return sum(diagonal(x, offset=offset), -1, dtype)
+
+
+@implements(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross product of vectors in space."""
+    return implementations[np.cross](x1, x2, axis=axis)
+
+
+@implements(np.linalg.vecdot, np.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Inner products along an axis, the first factor conjugated."""
+    return sum(conj(as_array(x1)) * as_array(x2), axis)
