@@ -263,7 +263,7 @@ class DualSystem:
 
     def elementwise(self, row: Elementwise) -> Rule:
         partials = row.partials
-        evaluate, on_floats = row.evaluate, row.on_floats
+        evaluate, on_floats = row.evaluate, row.on_floats or _none_on_floats
 
         def general(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             # ``split``, in line: this is the path of every operation on arrays.
@@ -316,24 +316,70 @@ class DualSystem:
                 return total
             return whole(total, lead, shape)
 
-        if on_floats is None or len(partials) != 1 or not callable(partials[0]):
+        if len(partials) > 2 or None in partials:
             return general
-        partial = partials[0]
+
+        # The short way, over plain floats and arrays of one shape: nothing nested, nothing to align.
+        function = row.function
+        left, right = partials[0], partials[-1]
+
+        def slope(formula: Any, xp: Any, y: Any, *values: Any) -> Any:
+            return formula if type(formula) is int else formula(xp, y, *values)
+
+        on_left = left if callable(left) else lambda xp, y, *values: left
+
+        def push_one(formula: Any, t: Any, y: Any, *values: Any) -> Any:
+            return product(slope(formula, np, y, *values), t)
+
+        def push_two(t: Any, u: Any, y: Any, p: Any, q: Any) -> Any:
+            return push_one(left, t, y, p, q) + push_one(right, u, y, p, q)
 
         def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             (x,) = args
             p = x.primal
-            if type(p) is float and not paused:
+            if paused:
+                return general(level, args, params)
+            if type(p) is float:
                 try:
                     y = on_floats(p)
-                    tangent = partial(scalar, y, p) * x.tangent
+                    tangent = on_left(scalar, y, p) * x.tangent
                 except (ValueError, ArithmeticError):
                     return general(level, args, params)
                 if type(tangent) is float and tangent == tangent:
                     return Dual(y, tangent, level)
+            elif type(p) is np.ndarray and type(x.tangent) is np.ndarray:
+                y = function(p)
+                if type(y) is np.ndarray:
+                    return DualArray(y, quietly(push_one, left, x.tangent, y, p), level)
             return general(level, args, params)
 
-        return unary
+        if len(partials) == 1:
+            return unary
+
+        def binary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            a, b = args
+            if paused:
+                return general(level, args, params)
+            if type(a) is DualArray and a.level == level:
+                p, t = a.primal, a.tangent
+                if type(p) is np.ndarray and type(t) is np.ndarray:
+                    if type(b) is float or type(b) is int:
+                        y = function(p, b)
+                        tangent = quietly(push_one, left, t, y, p, b)
+                        return DualArray(y, tangent, level)
+                    if type(b) is DualArray and b.level == level:
+                        q, u = b.primal, b.tangent
+                        if type(q) is np.ndarray and type(u) is np.ndarray and p.shape == q.shape:
+                            y = function(p, q)
+                            return DualArray(y, quietly(push_two, t, u, y, p, q), level)
+            elif type(a) is float or type(a) is int:
+                q, u = b.primal, b.tangent  # the other one is of this level
+                if type(q) is np.ndarray and type(u) is np.ndarray:
+                    y = function(a, q)
+                    return DualArray(y, quietly(push_one, right, u, y, a, q), level)
+            return general(level, args, params)
+
+        return binary
 
     def linear(self, row: Linear) -> Rule:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -386,6 +432,11 @@ class DualSystem:
             return dual(y, t, level)
 
         return rule
+
+
+def _none_on_floats(*args: float) -> float:
+    """Stands for a function that ``math`` does not have: NumPy's is taken."""
+    raise ValueError
 
 
 def filled(primals: list[Any], tangents: list[Any]) -> list[Any]:

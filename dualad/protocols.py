@@ -212,16 +212,13 @@ class Operators(Number):
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and not kwargs:
-            if len(inputs) == 1:
-                rule = self.unary.get(ufunc)
-                if rule is not None:
-                    return rule(self.level, inputs, kwargs)
-                row = implementations.get(ufunc)
-                if row in rules.elementwise_rows:
-                    self.unary[ufunc] = row.bound.get(self.system) or row.bind(self.system)
-            else:
-                row = implementations.get(ufunc)
+        if not kwargs and method == "__call__":
+            rule = self.unary.get(ufunc)
+            if rule is not None:
+                return rule(self.level, inputs, kwargs)
+            row = implementations.get(ufunc)
+            if len(inputs) == 1 and row in rules.elementwise_rows:
+                self.unary[ufunc] = row.bound.get(self.system) or row.bind(self.system)
             if row is not None:
                 return row(*inputs)
         return rules.call_ufunc(ufunc, method, inputs, kwargs)
