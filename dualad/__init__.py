@@ -1,5 +1,7 @@
 """dualad: exact derivatives of plain NumPy code, forward and reverse, and what each costs."""
 
+from dualad.checking import CheckError as CheckError
+from dualad.checking import check as check
 from dualad.checkpointing import checkpoint as checkpoint
 from dualad.checkpointing import checkpoint_loop as checkpoint_loop
 from dualad.dual import Dual as Dual
@@ -8,6 +10,7 @@ from dualad.hyperdual import HyperDual as HyperDual
 from dualad.primitive import LevelError as LevelError
 from dualad.primitive import NotDifferentiableError as NotDifferentiableError
 from dualad.primitive import no_grad as no_grad
+from dualad.registration import primitive as primitive
 from dualad.tape import Tape as Tape
 from dualad.tape import Variable as Variable
 from dualad.tape import record as record
