@@ -406,7 +406,7 @@ def is_real(value: Any) -> bool:
     if type(value) is float:
         return True
     dtype = value.dtype if type(value) is np.ndarray else rules.dtype_of(value)
-    return bool(dtype.kind != "c")
+    return bool(dtype.kind != "c") and type(value) is not complex
 
 
 def leaf_for(value: Any) -> Leaf:
@@ -728,7 +728,7 @@ class VariableSystem:
                     partial: Any = formula
                 elif xp is np:
                     partial = quietly(formula, np, y, *primals)
-                    if type(partial) is np.ndarray and partial.dtype.kind == "c":
+                    if type(partial) is not float and not is_real(partial):
                         partial = np.conjugate(partial)
                 else:
                     partial = evaluate_formula(formula, xp, y, primals)

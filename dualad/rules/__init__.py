@@ -9,6 +9,7 @@ from dualad.primitive import Elementwise, Primitive
 from dualad.rules.composed import *  # noqa: F403
 from dualad.rules.elementwise import *  # noqa: F403
 from dualad.rules.implicit import undetermined_hook
+from dualad.rules.fourier import *  # noqa: F403
 from dualad.rules.lifting import as_array, has_number, lift
 from dualad.rules.linalg import det
 from dualad.rules.linear import *  # noqa: F403
