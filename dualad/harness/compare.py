@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -52,6 +53,8 @@ class Comparison:
     """
 
     name: str
+    n: int | None
+    """The size of a problem that has one."""
     want: str
     """The gradient, the Jacobian or the Hessian."""
     inputs: int
@@ -113,10 +116,9 @@ class Comparison:
         return "\n".join([*lines, self._note(), self.advice])
 
     def _title(self) -> str:
-        return (
-            f"{self.name}: the {self.want} of {_plural(self.outputs, 'output')} with respect to "
-            f"{_plural(self.inputs, 'input')}"
-        )
+        size = "" if self.n is None else f", n = {self.n}"
+        shape = f"{_plural(self.outputs, 'output')} with respect to {_plural(self.inputs, 'input')}"
+        return f"{self.name}{size}: the {self.want} of {shape}"
 
     def _note(self) -> str:
         timing = self.measurement.function.timing
@@ -161,6 +163,7 @@ def compare(
     chunks: Sequence[int] = (),
     contestants: Mapping[str, Contestant] | None = None,
     name: str | None = None,
+    n: int | None = None,
     seconds: float = 1.0,
     rounds: int = 7,
     patience: float = 60.0,
@@ -171,8 +174,10 @@ def compare(
     ``want`` is ``"gradient"``, ``"jacobian"`` or ``"hessian"``: if not given, the first if f
     gives one number and else the second.  ``chunks`` are numbers of directions to push
     forward at once, beside one and all; ``contestants`` are ways of your own, each a function
-    from f to the derivative.  ``seconds``, ``rounds``, ``patience`` and ``progress`` are
-    those of ``dualad.harness.measure``.
+    from f to the derivative.  ``name`` and ``n`` are what the tables call f and its size.
+    ``seconds``, ``rounds``, ``patience`` and ``progress`` are those of
+    ``dualad.harness.measure``; a contestant whose calls of f alone would last longer than
+    ``patience`` is not tried.
 
     >>> comparison = compare(np.sin, 1.0, seconds=0.01)
     >>> comparison.measurement.contestants["forward"].evaluations
@@ -195,13 +200,24 @@ def compare(
     every = tuple(range(len(args)))
     ways = second_order(every) if want == "hessian" else first_order(every, inputs, chunks)
     ways |= contestants or {}
+    start = time.perf_counter()
+    f(*args)
+    once = time.perf_counter() - start
+    calls = _calls(inputs, want)
+    slow = {way: calls[way] * once for way in calls if calls[way] * once > patience}
     measured = measure(
-        f, args, ways, seconds=seconds, rounds=rounds, patience=patience, progress=progress
-    )
+        f, args, {way: ways[way] for way in ways if way not in slow},
+        seconds=seconds, rounds=rounds, patience=patience, progress=progress,
+    )  # fmt: skip
+    for way, predicted in slow.items():
+        measured.failures[way] = (
+            f"left out: its {calls[way]} calls of f alone would last {tables.duration(predicted)}"
+        )
     records = {}
     if want != "hessian" and "reverse" in measured.contestants:
         records["reverse"] = record_of(f, *args)
     return Comparison(
+        n=n,
         name=name or str(getattr(f, "__name__", type(f).__name__)),
         want=want,
         inputs=inputs,
@@ -263,7 +279,7 @@ def first_order(
     return {
         "forward, one at a time": partial(forward, chunk=1),
         **{f"forward, {k} at once": partial(forward, chunk=k) for k in some},
-        "forward": partial(forward, chunk=inputs),
+        "forward": forward,
         "reverse": partial(jacobian, argnums=argnums, mode="reverse"),
         "differences": differences,
         "complex step": complex_step,
@@ -284,6 +300,14 @@ def second_order(argnums: tuple[int, ...]) -> dict[str, Contestant]:
         "reverse over reverse": partial(hessian_of, mode="reverse"),
         "differences": second_differences,
     }
+
+
+def _calls(inputs: int, want: str) -> dict[str, int]:
+    """How often f is called by those that call it often."""
+    if want == "hessian":
+        return {"differences": (inputs + 1) * (inputs + 2) // 2}
+    names = ("forward, one at a time", "complex step", "differences")
+    return {name: inputs + (name == "differences") for name in names}
 
 
 class _Along:

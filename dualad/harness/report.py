@@ -217,6 +217,40 @@ def heat(
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10**value:.3g}"))
 
 
+def comparisons(results: Sequence[Comparison], path: str | Path) -> None:
+    """One comparison as bars; several as curves of time and memory against the size."""
+    if len(results) == 1:
+        comparison(results[0], path)
+        return
+    results = sorted(results, key=lambda result: (result.name, result.n or result.inputs))
+    ways = list(dict.fromkeys(way for result in results for way in result.measurement.contestants))
+    names = list(dict.fromkeys(result.name for result in results))
+    times: dict[str, Curve] = {}
+    peaks: dict[str, Curve] = {}
+    for name in names:
+        for way in ways:
+            having = [
+                result
+                for result in results
+                if result.name == name and way in result.measurement.contestants
+            ]
+            sizes = [result.n or result.inputs for result in having]
+            costs = [result.measurement.contestants[way] for result in having]
+            ratios = [cost.timing.ratio for cost in costs]
+            label = way if len(names) == 1 else f"{name}: {way}"
+            times[label] = Curve(
+                sizes, [r.median for r in ratios], [r.lower for r in ratios],
+                [r.upper for r in ratios],
+            )  # fmt: skip
+            peaks[label] = Curve(sizes, [cost.peak_bytes / 1e3 for cost in costs])
+    note = f"medians of rounds in turns, quartiles; {results[0].measurement.machine['processor']}"
+    with canvas(path, columns=2, note=note) as (left, right):
+        curves(left, times, x="size n", y="time / time of f", title=", ".join(names))
+        curves(right, peaks, x="size n", y="peak memory (kB)")
+        if (legend := right.get_legend()) is not None:
+            legend.remove()  # the left one holds for both
+
+
 def comparison(result: Comparison, path: str | Path) -> None:
     """The time and the memory of each contestant as bars, side by side."""
     measured = result.measurement
