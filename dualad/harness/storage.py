@@ -64,7 +64,8 @@ def predicted_bytes(problem: Problem, n: int, order: int = 1, seconds: float = 0
     size, taken = problem.smallest, 0.0
     gc.freeze()  # what is there already is not gone through each time
     try:
-        while size <= n and taken < seconds:
+        # At least a few sizes, to tell a power from an exponential.
+        while size <= n and (taken < seconds or (len(sizes) < 6 and taken < 20 * seconds)):
             f, args = problem.make(size)
             if sizes and not np.all(np.isfinite(f(*args))):
                 break  # outside of the domain, where NaN takes other ways
