@@ -14,6 +14,7 @@ written with one another, so that all orders are.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -83,6 +84,8 @@ def has_nan(x: Any) -> bool:
     if type(x) is float:
         return x != x
     if isinstance(x, Number):
+        if not x.transparent:
+            return False  # a program that is traced takes no branch for a NaN
         return any(has_nan(p) for p in x.parts().values())  # type: ignore[attr-defined]
     if not isinstance(x, np.ndarray):
         return bool(x != x)
@@ -94,6 +97,8 @@ def has_nan(x: Any) -> bool:
 def is_nonzero(t: Any) -> Any:
     """Where a tangent is not zero in all its parts, as a plain array."""
     if isinstance(t, Number):
+        if not t.transparent:
+            return t != 0
         parts = t.parts().values()  # type: ignore[attr-defined]
         shape = shape_of(t)
         out = np.zeros(shape, dtype=bool)
@@ -142,12 +147,16 @@ scaled.on_floats = scalar.scaled
 # ------------------------------------------------------------------------------- powers
 
 
+def _rounded_off(a: Any, b: Any, difference: Any) -> Any:
+    """What rounding took from the difference a - b (Knuth); infinite ones have lost nothing."""
+    back = difference - a
+    return (a - (difference - back)) - (b + back)
+
+
 def _power_log(x: Any, b: Any, k: int, n: int) -> Any:
     exponent = b - k
     y = np.power(x, exponent)
-    # What rounding took from b - k: against x = 1e300 it makes hundreds of ulps.
-    back = exponent - b
-    lost = (b - (exponent - back)) - (k + back)
+    lost = _rounded_off(b, k, exponent)  # against x = 1e300 it makes hundreds of ulps
     if np.any(lost):
         y = y * (1.0 + lost * np.log(np.where((x > 0) & (x < INF), x, 1)))
     return _times_log(y, x, n) if n else y
@@ -267,9 +276,7 @@ log1p = Elementwise(
 
 def _share(a: Any, b: Any, power: Any, log_base: float) -> Any:
     difference = a - b
-    # What rounding took from the difference (Knuth): far out, exp makes it many ulps.
-    back = difference - a
-    lost = (a - (difference - back)) - (b + back)
+    lost = _rounded_off(a, b, difference)  # far out, a power makes it many ulps
     lost = np.where(np.abs(lost) < 1, log_base * lost, 0)
     smaller = power(-np.abs(difference))
     larger_share = 1 / (1 + smaller)
@@ -278,6 +285,17 @@ def _share(a: Any, b: Any, power: Any, log_base: float) -> Any:
     share = np.where(a_is_larger, larger_share, smaller_share)
     rest = np.where(a_is_larger, smaller_share, larger_share)
     return np.where(a == b, 0.5, share + share * rest * lost)[()]
+
+
+def _share_of_floats(a: float, b: float, power: Any, log_base: float) -> Any:
+    if a == b:
+        return 0.5
+    difference = a - b
+    lost = _rounded_off(a, b, difference)
+    smaller = power(-abs(difference))
+    larger_share, smaller_share = 1.0 / (1.0 + smaller), smaller / (1.0 + smaller)
+    share = larger_share if difference >= 0.0 else smaller_share
+    return share + larger_share * smaller_share * log_base * lost if abs(lost) < 1.0 else share
 
 
 # exp(a) / (exp(a) + exp(b)); equal infinities share.
@@ -289,6 +307,7 @@ exp_share: Elementwise = Elementwise(
     function=lambda a, b: _share(a, b, np.exp, 1.0),
     ulps=4,
 )
+exp_share.on_floats = lambda a, b: _share_of_floats(a, b, math.exp, 1.0)
 
 exp2_share: Elementwise = Elementwise(
     "exp2_share",
@@ -298,6 +317,7 @@ exp2_share: Elementwise = Elementwise(
     function=lambda a, b: _share(a, b, np.exp2, LN2),
     ulps=4,
 )
+exp2_share.on_floats = lambda a, b: _share_of_floats(a, b, math.exp2, LN2)
 
 logaddexp = Elementwise(
     "logaddexp",
@@ -385,6 +405,11 @@ def _direction(a: Any, b: Any) -> Any:
     return (a / np.where(h == 0, 1, h))[()]
 
 
+def _direction_of_floats(a: float, b: float) -> float:
+    h = math.hypot(a, b)
+    return a / h if 1e-290 < h < INF else float(_direction(a, b))
+
+
 def _over_length(xp: Any, part: Any, h: Any) -> Any:
     return part / xp.where(h == 0, 1, h)
 
@@ -399,6 +424,7 @@ direction: Elementwise = Elementwise(
     function=_direction,
     ulps=5,
 )
+direction.on_floats = _direction_of_floats
 
 hypot = Elementwise(
     "hypot",
@@ -419,6 +445,7 @@ over_square: Elementwise = Elementwise(
     function=lambda a, b: _direction(a, b) / np.hypot(a, b),
     ulps=6,
 )
+over_square.on_floats = lambda a, b: _direction_of_floats(a, b) / math.hypot(a, b)
 
 arctan2 = Elementwise(
     "arctan2",
@@ -651,6 +678,16 @@ ldexp = Elementwise(
 # ---------------------------------------------------------------- sinc and Bessel's i0
 
 
+def _by_size(x: Any, limit: float, near: Any, far: Any) -> Any:
+    """near(x) where abs(x) is below the limit and far(x) elsewhere, each seeing its side only."""
+    if type(x) is float:
+        return near(x) if abs(x) < limit else far(x)
+    small = np.abs(x) < limit
+    if np.all(small):
+        return near(x)
+    return np.where(small, near(np.where(small, x, 0)), far(np.where(small, limit, x)))[()]
+
+
 def _sine_of_half_turns(x: Any, quarter: int) -> Any:
     """sin(pi x + quarter pi/2), reduced before pi is multiplied in."""
     sign = -1.0 if quarter % 4 >= 2 else 1.0
@@ -664,20 +701,32 @@ def _sine_of_half_turns(x: Any, quarter: int) -> Any:
 
 
 def _sinc_slope(x: Any, n: int) -> Any:
-    x = np.asarray(x)
-    near = np.abs(x) < 0.25 * (n + 1)
-    # Near 0 the Taylor series; from there on, x sinc(x) = sin(pi x) / pi differentiated n times.
-    u = np.where(near, x, 0)
-    series: Any = 0.0
-    for k in range(n // 2 + 16, (n - 1) // 2, -1):
-        c = (-1) ** k * PI ** (2 * k) / (2 * k + 1) / math.factorial(2 * k - n)
-        series = series * u * u + c
-    series = series * u if n % 2 else series
-    u = np.where(near, 1, x)
-    s = _sine_of_half_turns(u, 0) / (PI * u)
+    limit = 0.25 * (n + 1)
+    return _by_size(x, limit, lambda x: _sinc_slope_near(x, n), lambda x: _sinc_slope_far(x, n))
+
+
+@functools.cache
+def _sinc_series(n: int) -> tuple[float, ...]:
+    """Taylor's coefficients of the n-th derivative, the last first."""
+    return tuple(
+        (-1) ** k * PI ** (2 * k) / (2 * k + 1) / math.factorial(2 * k - n)
+        for k in range(n // 2 + 16, (n - 1) // 2, -1)
+    )
+
+
+def _sinc_slope_near(x: Any, n: int) -> Any:
+    y: Any = 0.0
+    for c in _sinc_series(n):
+        y = y * x * x + c
+    return y * x if n % 2 else y
+
+
+def _sinc_slope_far(x: Any, n: int) -> Any:
+    # x sinc(x) = sin(pi x) / pi, differentiated once more at each step
+    y = _sine_of_half_turns(x, 0) / (PI * x)
     for m in range(1, n + 1):
-        s = (PI ** (m - 1) * _sine_of_half_turns(u, m) - m * s) / u
-    return np.where(near, series, s)[()]
+        y = (PI ** (m - 1) * _sine_of_half_turns(x, m) - m * y) / x
+    return y
 
 
 # The n-th derivative of sinc, n constant.  Near its zeros the error is relative to 1/x.
@@ -702,23 +751,25 @@ sinc = implements(np.sinc)(
 
 
 def _bessel_i(x: Any, n: int) -> Any:
-    x = np.asarray(x)
-    size = np.abs(x)
-    near = size < 25
-    # All terms of the series have one sign; far out the asymptotic expansion ends in time.
-    half = np.where(near, 0.5 * size, 0)
-    q = half * half
-    series: Any = 1.0
-    for k in range(44, 0, -1):
-        series = 1.0 + series * q / (k * (k + n))
-    series = series * half**n / math.factorial(n)
-    t = np.where(near, 25, np.minimum(size, 1e4))
-    expansion: Any = 1.0
-    for k in range(30, 0, -1):
-        expansion = 1.0 - expansion * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * t)
+    return _by_size(x, 20.0, lambda x: _bessel_i_near(x, n), lambda x: _bessel_i_far(x, n))
+
+
+def _bessel_i_near(x: Any, n: int) -> Any:
+    half = 0.5 * x
+    y: Any = 1.0
+    for k in range(44, 0, -1):  # all terms have one sign; half * half would be off in all
+        y = 1.0 + y * half / k * half / (k + n)
+    return y * half**n / math.factorial(n)
+
+
+def _bessel_i_far(x: Any, n: int) -> Any:
+    t = np.minimum(np.abs(x), 1e4)
+    y: Any = 1.0
+    for k in range(30, 0, -1):  # Hankel's expansion, which from 20 on ends in time
+        y = 1.0 - y * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * t)
     root = np.exp(0.5 * t)  # exp(t) overflows before the function does
-    y = np.where(near, series, root / np.sqrt(2.0 * PI * t) * expansion * root)
-    return (np.where(x < 0, -y, y) if n % 2 else y)[()]
+    y = root / np.sqrt(2.0 * PI * t) * y * root
+    return np.sign(x) * y if n % 2 else y
 
 
 # Bessel's I_n, n constant.
