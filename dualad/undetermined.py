@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from dualad import rules
 from dualad.primitive import NotDifferentiableError, Primitive, Rule, shape_of
-from dualad.protocols import ArrayNumber
+from dualad.protocols import ArrayNumber, Operators
 
 
 class Undetermined(ArrayNumber):
@@ -65,7 +65,14 @@ def undetermined(x: Any, reason: str) -> Any:
     """x itself where it has no NaN, else x as a slope that does not exist."""
     if isinstance(x, tuple):
         return tuple(undetermined(v, reason) for v in x)
-    return Undetermined(x, reason) if rules.has_nan(x) else x
+    if not isinstance(x, Operators):
+        return Undetermined(x, reason) if rules.has_nan(x) else x
+    if not isinstance(x, Undetermined) and rules.has_nan(x):
+        # In the parts of a number, so that its own transform meets them.
+        x = x.again()
+        for name, part in x.parts().items():
+            setattr(x, name, undetermined(part, reason))
+    return x
 
 
 class UndeterminedSystem:

@@ -326,6 +326,15 @@ def inverse_gaps(w: Any, same: Any, missing: float) -> Any:
     return where(same, missing, where(out, 0.0, divide(1.0, where(out, 1.0, gap))))
 
 
+def shared(slopes: Any, same: Any) -> Any:
+    """Slopes of sorted values, those of equal ones replaced by their mean: a tie is shared."""
+    if not np.any(same):
+        return slopes
+    group = (same | np.eye(same.shape[-1], dtype=bool)).astype(value_of(slopes).dtype)
+    shares = group / group.sum(-1, keepdims=True)
+    return matmul(shares, expand_dims(slopes, -1))[..., 0]
+
+
 def nonzero(ct: Any, like: Any) -> Any:
     """A cotangent in full, or None where all of it is zero."""
     if ct is None or not np.any(is_nonzero(ct)):
@@ -333,10 +342,22 @@ def nonzero(ct: Any, like: Any) -> Any:
     return spread(ct, like)
 
 
-def refuse_repeated(m: Any, same: Any, reason: str) -> None:
-    """Raise where a cotangent asks how vectors of repeated values turn into one another."""
-    if np.any(same) and np.any(is_nonzero(m) & same):
+def refuse_where(ct: Any, places: Any, reason: str) -> None:
+    """Raise where a cotangent asks for slopes that do not exist."""
+    if np.any(places) and np.any(is_nonzero(ct) & places):
         raise NotDifferentiableError(reason)
+
+
+PHASE = (
+    "the phase of complex {}vectors is arbitrary, and the function depends on it: it has "
+    "no derivative"
+)
+
+
+def refuse_phase(turn: Any, kind: str) -> None:
+    """Raise where a function depends on the phase of complex vectors."""
+    if np.any(np.abs(value_of(turn)) > 1e-6):
+        raise NotDifferentiableError(PHASE.format(kind))
 
 
 # ------------------------------------------------------------------------------ symmetric
@@ -353,17 +374,19 @@ def _eigh_push(y: Any, args: Any, tangents: Any, *, triangle: str) -> Any:
     p = matmul(matmul(adjoint(v), tangents[0]), v)
     same = repeated(w)
     turn = matmul(v, multiply(inverse_gaps(w, same, np.nan), p))
-    return real_part(diagonal(p)), marked(turn, same, REPEATED)
+    return shared(real_part(diagonal(p)), same), marked(turn, same, REPEATED)
 
 
 def _eigh_pull(y: Any, args: Any, cts: Any, needed: Any, *, triangle: str) -> Any:
     w, v = y
     ct_w, ct_v = cts[0], nonzero(cts[1], v)
-    middle = None if ct_w is None else diagonal_matrix(spread(ct_w, w))
+    same = repeated(w)
+    middle = None if ct_w is None else diagonal_matrix(shared(spread(ct_w, w), same))
     if ct_v is not None:
         m = matmul(adjoint(v), ct_v)
-        same = repeated(w)
-        refuse_repeated(m, same, REPEATED)
+        refuse_where(ct_v, same.any(-2, keepdims=True), REPEATED)
+        if is_complex(m):
+            refuse_phase(imag(diagonal(m)), "eigen")
         turned = multiply(inverse_gaps(w, same, 0.0), m)
         middle = turned if middle is None else middle + turned
     if middle is None:
@@ -384,12 +407,13 @@ eigh_row: Implicit = Implicit(
 
 def _eigvalsh_push(y: Any, args: Any, tangents: Any, *, triangle: str) -> Any:
     v = eigh_row(args[0], triangle=triangle)[1]
-    return real_part(diagonal(matmul(matmul(adjoint(v), tangents[0]), v)))
+    slopes = diagonal(matmul(matmul(adjoint(v), tangents[0]), v))
+    return shared(real_part(slopes), repeated(y))
 
 
 def _eigvalsh_pull(y: Any, args: Any, ct: Any, needed: Any, *, triangle: str) -> Any:
     v = eigh_row(args[0], triangle=triangle)[1]
-    return (matmul(columns_times(v, spread(ct, y)), adjoint(v)),)
+    return (matmul(columns_times(v, shared(spread(ct, y), repeated(y))), adjoint(v)),)
 
 
 eigvalsh_row: Implicit = Implicit(
@@ -458,13 +482,15 @@ def _eig_push(y: Any, args: Any, tangents: Any) -> Any:
         at = _real_entries(v)
         entry, change = (sum(where(at, x, 0.0), -2) for x in (v, turn))
         along = real(along) + divide(imag(change), real(entry)) * 1j
-    return diagonal(c), marked(turn - columns_times(v, along), same, REPEATED)
+    turn = turn - columns_times(v, along)
+    return shared(diagonal(c), same), marked(turn, same, REPEATED)
 
 
 def _eig_pull(y: Any, args: Any, cts: Any, needed: Any) -> Any:
     w, v = y
     ct_w, ct_v = cts[0], nonzero(cts[1], v)
-    middle = None if ct_w is None else diagonal_matrix(spread(ct_w, w))
+    same = repeated(w)
+    middle = None if ct_w is None else diagonal_matrix(shared(spread(ct_w, w), same))
     left = adjoint(_left_vectors(v))
     if ct_v is not None:
         along = sum(multiply(conj(v), ct_v), -2)
@@ -474,8 +500,7 @@ def _eig_pull(y: Any, args: Any, cts: Any, needed: Any) -> Any:
             entry = real(sum(where(at, v, 0.0), -2))
             ct_turn = ct_turn - where(at, expand_dims(divide(imag(along), entry), -2), 0.0) * 1j
         m = matmul(adjoint(v), ct_turn)
-        same = repeated(w)
-        refuse_repeated(matmul(adjoint(v), ct_v), same, REPEATED)
+        refuse_where(ct_v, same.any(-2, keepdims=True), REPEATED)
         turned = multiply(conj(inverse_gaps(w, same, 0.0)), m)
         middle = turned if middle is None else middle + turned
     if middle is None:
@@ -496,13 +521,14 @@ eig_row: Implicit = Implicit(
 
 def _eigvals_push(y: Any, args: Any, tangents: Any) -> Any:
     v = eig_row(args[0])[1]
-    return diagonal(matmul(matmul(_left_vectors(v), tangents[0]), v))
+    return shared(diagonal(matmul(matmul(_left_vectors(v), tangents[0]), v)), repeated(y))
 
 
 def _eigvals_pull(y: Any, args: Any, ct: Any, needed: Any) -> Any:
     v = eig_row(args[0])[1]
     left = adjoint(_left_vectors(v))
-    return (matmul(columns_times(left, spread(ct, y)), adjoint(v)),)
+    ct = shared(spread(ct, y), repeated(y))
+    return (matmul(columns_times(left, ct), adjoint(v)),)
 
 
 eigvals_row: Implicit = Implicit(
@@ -520,10 +546,6 @@ NO_VECTORS = (
     "the singular vectors of a repeated singular value have no derivative, nor have those that "
     "only complete a basis (full_matrices=True) or belong to a singular value of 0; "
     "np.linalg.svdvals, or full_matrices=False, may be all that is needed"
-)
-PHASE = (
-    "the phase of complex {} vectors is arbitrary, and the function depends on it: it has "
-    "no derivative"
 )
 
 
@@ -577,7 +599,7 @@ def _svd_push(
     missing = np.any(same) or np.any(zero) or (full_matrices and abs(m - n) > 1)
     return (
         marked(du, missing, NO_VECTORS),
-        real_part(diagonal(p)),
+        shared(real_part(diagonal(p)), same),
         marked(adjoint(dv), missing, NO_VECTORS),
     )
 
@@ -603,51 +625,35 @@ def _svd_pull(
     ct_u = _first(nonzero(cts[0], y[0]), u, y[0], k)
     ct_vh = nonzero(cts[2], y[2])
     ct_v = None if ct_vh is None else _first(adjoint(ct_vh), v, adjoint(y[2]), k)
-    middle = None if ct_s is None else diagonal_matrix(spread(ct_s, s))
+    middle = None if ct_s is None else diagonal_matrix(shared(spread(ct_s, s), same))
     outside = None
     apart = _squares_apart(s, same, 0.0)
     per_s = _reciprocals(s, zero, 0.0)
-    phase: Any = None
-    for ct, basis, rows in ((ct_u, u, m), (ct_v, v, n)):
+    turns: list[Any] = [0.0, 0.0]
+    for j, (ct, basis, rows) in enumerate(((ct_u, u, m), (ct_v, v, n))):
         if ct is None:
             continue
-        if np.any(zero) and np.any(is_nonzero(ct) & np.expand_dims(zero, -2)):
-            raise NotDifferentiableError(NO_VECTORS)
+        if np.any(zero) and (rows > k or is_complex(u)):
+            refuse_where(ct, np.expand_dims(zero, -2), NO_VECTORS)
+        refuse_where(ct, same.any(-2, keepdims=True), NO_VECTORS)
         x = matmul(adjoint(basis), ct)
-        refuse_repeated(x, same, NO_VECTORS)
-        g = multiply(apart, x)
-        g = columns_times(g + adjoint(g), s)
-        if basis is v:
-            g = adjoint(g)
-        if is_complex(x):
-            turn = imag(diagonal(x))
-            phase = (turn, None) if basis is u else (phase and phase[0], turn)
-        middle = g if middle is None else middle + g
+        if is_complex(u):
+            turns[j] = imag(diagonal(x))
+        x = multiply(apart, x)
+        x = columns_times(x + adjoint(x), s)
+        x = adjoint(x) if j else x
+        middle = x if middle is None else middle + x
         if rows > k:
             rest = columns_times(_beyond(basis, ct), per_s)
-            term = matmul(rest, adjoint(v)) if basis is u else matmul(u, adjoint(rest))
+            term = matmul(u, adjoint(rest)) if j else matmul(rest, adjoint(v))
             outside = term if outside is None else outside + term
-    if phase is not None:
-        middle = middle + diagonal_matrix(_phase(*phase, per_s))
     if middle is None:
         return (None,)
+    if is_complex(u):
+        refuse_phase(turns[0] + turns[1], "singular ")
+        middle = middle + diagonal_matrix(multiply(turns[0] - turns[1], 0.5 * per_s)) * 1j
     inside = matmul(matmul(u, middle), adjoint(v))
     return (inside if outside is None else inside + outside,)
-
-
-def _phase(of_u: Any, of_v: Any, per_s: Any) -> Any:
-    """What pairs of complex vectors that turn together send back; they must do so together."""
-    total = (0.0 if of_u is None else of_u) + (0.0 if of_v is None else of_v)
-    refuse_phase(total, "singular")
-    turn = (0.0 if of_u is None else of_u) - (0.0 if of_v is None else of_v)
-    return multiply(turn, 0.5 * per_s) * 1j
-
-
-def refuse_phase(turn: Any, kind: str) -> None:
-    """Raise where a function depends on the phase of complex vectors."""
-    v = np.abs(value_of(turn))
-    if np.any(v > 1e-8 * (1.0 + np.max(v, initial=0))) and np.max(v) > 1e-8:
-        raise NotDifferentiableError(PHASE.format(kind))
 
 
 def _first(ct: Any, u: Any, whole: Any, k: int) -> Any:
@@ -682,12 +688,12 @@ svd_row: Implicit = Implicit(
 def _svdvals_push(y: Any, args: Any, tangents: Any) -> Any:
     u, _, vh = svd_row(args[0], full_matrices=False, hermitian=False)
     slopes = real_part(diagonal(matmul(matmul(adjoint(u), tangents[0]), adjoint(vh))))
-    return where(vanishing(y, shape_of(args[0])), 0.0, slopes)
+    return where(vanishing(y, shape_of(args[0])), 0.0, shared(slopes, repeated(y)))
 
 
 def _svdvals_pull(y: Any, args: Any, ct: Any, needed: Any) -> Any:
     u, _, vh = svd_row(args[0], full_matrices=False, hermitian=False)
-    ct = where(vanishing(y, shape_of(args[0])), 0.0, spread(ct, y))
+    ct = where(vanishing(y, shape_of(args[0])), 0.0, shared(spread(ct, y), repeated(y)))
     return (matmul(columns_times(u, ct), vh),)
 
 
@@ -705,7 +711,7 @@ svdvals_row: Implicit = Implicit(
 
 
 def _upper_turn(x: Any) -> Any:
-    """The change of R, relative to R, for a change x of A in the frame of Q: real on the diagonal."""
+    """The change of R by R, for a change x of A in the frame of Q: real on the diagonal."""
     return swap(lower(swap(x))) + adjoint(lower(x)) + diagonal_matrix(real_part(diagonal(x)))
 
 

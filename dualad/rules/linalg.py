@@ -40,7 +40,6 @@ from dualad.rules.linear import (
     broadcast_to,
     concatenate,
     expand_dims,
-    from_end,
     getitem,
     imag,
     ndim_of,
@@ -56,10 +55,12 @@ from dualad.rules.selection import max, min
 Shape = tuple[int, ...]
 INF = np.inf
 
-SlogdetResult, EighResult, EigResult, SVDResult, QRResult = (
-    type(f(np.eye(1)))
-    for f in (np.linalg.slogdet, np.linalg.eigh, np.linalg.eig, np.linalg.svd, np.linalg.qr)
-)
+# NumPy's named tuples, which have no public names.
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+EighResult: Any = type(np.linalg.eigh(np.eye(1)))
+EigResult: Any = type(np.linalg.eig(np.eye(1)))
+SVDResult: Any = type(np.linalg.svd(np.eye(1)))
+QRResult: Any = type(np.linalg.qr(np.eye(1)))
 
 
 def _matrices(*arrays: Any) -> list[Any]:
@@ -118,14 +119,15 @@ def _matrix_norm(x: Any, axes: Shape, order: Any, keepdims: bool) -> Any:
     if order in (1, -1, INF, -INF):
         along, over = (row, column) if order in (1, -1) else (column, row)
         sums = sum(_sizes(x), along, keepdims=True)
-        y = (max if order > 0 else min)(sums, over, keepdims=True)
+        extreme: Any = max if order > 0 else min
+        y = extreme(sums, over, keepdims=True)
         return y if keepdims else _drop(y, axes)
     if order not in (2, -2, "nuc"):
         raise ValueError(f"Invalid norm order {order!r} for matrices")
     n = ndim_of(x)
     rest = tuple(a for a in range(-n, 0) if a not in axes)
     s = svdvals_row(transpose(x, (*rest, row, column)))
-    y = {2: max, -2: min, "nuc": sum}[order](s, -1)
+    y = sum(s, -1) if order == "nuc" else (max if order > 0 else min)(s, -1)
     return expand_dims(y, axes) if keepdims else y
 
 
@@ -234,13 +236,13 @@ def _hermitian(a: Any, triangle: str) -> Any:
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
     return EighResult(*eigh_row(_hermitian(a, UPLO), triangle=UPLO))
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of Hermitian matrices."""
     return eigvalsh_row(_hermitian(a, UPLO), triangle=UPLO)
 
@@ -336,7 +338,7 @@ def _squares(x: Any) -> Any:
 
 
 @implements(np.linalg.matrix_rank)
-def matrix_rank(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - NumPy's name
+def matrix_rank(A: Any, *args: Any, **kwargs: Any) -> Any:
     """The rank, which is plain."""
     return np.linalg.matrix_rank(value_of(as_array(A)), *args, **kwargs)
 

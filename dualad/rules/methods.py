@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Number, implementations, shape_of, value_of
-from dualad.rules.linear import astype, conjugate, imag, real, reshape, transpose
+from dualad.primitive import Number, implementations, shape_of
+from dualad.rules.lifting import dtype_of, plainly
+from dualad.rules.linear import astype, getitem, imag, real, reshape, setitem, transpose
+from dualad.rules.ufuncs import call_function
 
 #: methods that are functions of NumPy with the array first
 _SAME_NAME = (
     "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum "
-    "diagonal dot max mean min nonzero prod ptp ravel repeat round searchsorted squeeze std "
+    "diagonal dot max mean min nonzero prod put ravel repeat round searchsorted squeeze std "
     "sum swapaxes take trace var"
 )
 
+#: the names by which NumPy's loops over object arrays call functions of their entries
+_OF_ENTRIES = (
+    "arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt cos cosh deg2rad degrees exp exp2 "
+    "expm1 fabs fmod hypot log log10 log1p log2 rad2deg radians rint sin sinh sqrt tan tanh"
+)
 
-def _method(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
 
+def _method(function: Any) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return implementations[function](self, *args, **kwargs)
+        if isinstance(function, np.ufunc):
+            return function(self, *args, **kwargs)
+        return call_function(function, (self, *args), kwargs)
 
-    method.__name__ = name
+    method.__name__ = function.__name__
     return method
 
 
-methods: dict[str, Callable[..., Any]] = {name: _method(name) for name in _SAME_NAME.split()}
+methods: dict[str, Callable[..., Any]] = {
+    name: _method(getattr(np, name)) for name in (_SAME_NAME + " " + _OF_ENTRIES).split()
+}
 
 
 def _register(function: Callable[..., Any]) -> Callable[..., Any]:
-    methods[function.__name__.strip("_")] = function
+    methods[function.__name__.removeprefix("_")] = function
     return function
 
 
@@ -85,15 +95,70 @@ def _sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, **kwar
 
 
 @_register
+def _partition(self: Any, kth: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
+    self.assign(implementations[np.partition](self, kth, axis))
+
+
+@_register
 def _fill(self: Any, value: Any) -> None:
     self[...] = value
 
 
+@_register
+def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    if write is not None and not write:
+        raise TypeError("x.setflags(write=False): a number cannot be protected; leave it away")
+
+
+# ------------------------------------------------------------------------------ attributes
+
+
+class Flat:
+    """``x.flat``: the entries in order, to read, to write and to go through."""
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        flat = reshape(self.base, (-1,))
+        return (flat[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(reshape(self.base, (-1,)), plainly(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        places = np.arange(len(self))[plainly(index)]
+        flat = reshape(self.base, (-1,))
+        if np.ndim(places):
+            value = np.resize(value, np.shape(places))  # flat assignment repeats its values
+        self.base.assign(reshape(setitem(flat, places, value), shape_of(self.base)))
+
+    def copy(self) -> Any:
+        """The entries in an array of one axis."""
+        return implementations[np.copy](reshape(self.base, (-1,)))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return reshape(self.base, (-1,)).__array__(dtype, copy)
+
+
+def _strides(x: Any) -> tuple[int, ...]:
+    strides: tuple[int, ...] = np.empty(shape_of(x), dtype_of(x)).strides
+    return strides
+
+
 attributes: dict[str, Callable[[Any], Any]] = {
     "T": transpose,
-    "mT": lambda x: implementations[np.swapaxes](x, -1, -2),
+    "mT": lambda x: implementations[np.matrix_transpose](x),
     "real": real,
     "imag": imag,
+    "flat": Flat,
+    "base": lambda x: None,
+    "flags": lambda x: np.empty(shape_of(x), dtype_of(x)).flags,
+    "strides": _strides,
+    "device": lambda x: "cpu",
     "itemsize": lambda x: dtype_of(x).itemsize,
     "nbytes": lambda x: dtype_of(x).itemsize * x.size,
 }
@@ -105,16 +170,68 @@ refused_attributes: dict[str, str] = {
         "data": "use x itself",
         "tobytes": "use ad.stop_gradient(x).tobytes()",
         "tofile": "use ad.stop_gradient(x).tofile(...)",
+        "dump": "use ad.stop_gradient(x).dump(...)",
+        "dumps": "use ad.stop_gradient(x).dumps()",
         "view": "use x itself, or x.astype(...)",
+        "getfield": "use x.real or x.imag",
+        "setfield": "use x[...] = value",
+        "byteswap": "use ad.stop_gradient(x).byteswap()",
+        "resize": "use np.resize(x, shape), or x.reshape(shape)",
         "ctypes": "pass ad.stop_gradient(x) to C code",
     }.items()
 }
 
 
-def dtype_of(x: Any) -> Any:
-    """The dtype of a float, an array or a number."""
-    x = value_of(x)
-    return np.dtype(np.float64) if type(x) is float else getattr(x, "dtype", np.dtype(object))
+# ---------------------------------------------------------------------- the dtype of a scalar
+
+
+class ScalarDtype:
+    """The dtype of a scalar number: NumPy's, but its ``type`` hands numbers on as they are.
+
+    ``np.mean([a, b])`` converts its result by ``y.dtype.type(y)``, which would cost a float
+    nothing and a number its derivative.
+    """
+
+    __slots__ = ("dtype", "type")
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        self.type = _scalar_type(dtype.type)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dtype, name)
+
+    def __eq__(self, other: object) -> Any:
+        return self.dtype == (other.dtype if isinstance(other, ScalarDtype) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return repr(self.dtype)
+
+    def __str__(self) -> str:
+        return str(self.dtype)
+
+
+def _scalar_type(kind: Any) -> Any:
+    def new(cls: Any, value: Any = 0) -> Any:
+        return value if isinstance(value, Number) else kind(value)
+
+    return type(kind.__name__, (kind,), {"__new__": new})
+
+
+_scalar_dtypes: dict[Any, ScalarDtype] = {}
+
+
+def scalar_dtype(dtype: Any) -> Any:
+    """The dtype that a scalar number shows."""
+    found = _scalar_dtypes.get(dtype)
+    if found is None:
+        if dtype.kind not in "fc":
+            return dtype
+        found = _scalar_dtypes[dtype] = ScalarDtype(dtype)
+    return found
 
 
 def as_object_array(x: Number) -> Any:
@@ -130,5 +247,5 @@ def as_object_array(x: Number) -> Any:
 
 
 __all__ = [
-    "as_object_array", "attributes", "conjugate", "dtype_of", "methods", "refused_attributes",
+    "as_object_array", "attributes", "dtype_of", "methods", "refused_attributes", "scalar_dtype",
 ]  # fmt: skip
