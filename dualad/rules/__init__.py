@@ -6,9 +6,10 @@ numbers as it is on arrays.
 """
 
 from dualad.primitive import Elementwise, Primitive
+from dualad.rules.calculus import *  # noqa: F403
 from dualad.rules.composed import *  # noqa: F403
 from dualad.rules.elementwise import *  # noqa: F403
-from dualad.rules.implicit import undetermined_hook
+from dualad.rules.implicit import undetermined_hook as undetermined_hook
 from dualad.rules.fourier import *  # noqa: F403
 from dualad.rules.lifting import as_array, has_number, lift
 from dualad.rules.linalg import det

@@ -161,7 +161,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 
 def _lengths(a: Any, s: Any, axes: Any, halved: bool = False) -> tuple[list[Any], list[int]]:
-    """A length and an axis, counted from the end, for every transform; as NumPy reads s and axes."""
+    """A length and an axis (counted from the end) for every transform, as NumPy reads them."""
     n = ndim_of(a)
     if axes is None:
         axes = range(-n, 0) if s is None else range(-len(s), 0)

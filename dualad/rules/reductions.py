@@ -35,8 +35,7 @@ from dualad.rules.linear import (
     sum,
     transpose,
 )
-from dualad.rules.selection import max, min
-from dualad.rules.ufuncs import write_into
+from dualad.rules.selection import into, max, min
 
 Pair = Callable[[Any, Any], Any]
 
@@ -66,11 +65,6 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     return tuple(1 if i - len(shape) in axes else s for i, s in enumerate(shape))
 
 
-def into(out: Any, y: Any, name: str) -> Any:
-    """y, written into ``out`` where one was given."""
-    return y if out is None else write_into(out, y, f"np.{name}(..., out=)")
-
-
 # ------------------------------------------------------------- reductions by pairs of entries
 
 
@@ -87,7 +81,7 @@ def reduce_pairs(pair: Pair, a: Any, axis: Any, keepdims: Any, identity: Any) ->
     else:
         y = _halved(pair, x, at, n)
         if not np.all(np.isfinite(value_of(y))):
-            # NumPy goes from left to right: halves may overflow, or meet 0 * inf, where it does not.
+            # From left to right, as NumPy: halves may overflow, or meet 0 * inf, where it does not.
             left_to_right = along(x, at, 0)
             for i in range(1, n):
                 left_to_right = pair(left_to_right, along(x, at, i))
@@ -171,7 +165,9 @@ def logaddexp_reduce(
     return into(out, y if initial is None else logaddexp(y, initial), "logaddexp.reduce")
 
 
-def _running(sums: Any, x: Any, axis: Any, dtype: Any, out: Any, first: Any, name: str) -> Any:
+def _running(
+    name: str, sums: Any, x: Any, axis: Any, dtype: Any, out: Any, first: Any
+) -> Any:
     x = as_array(x)
     n = ndim_of(x)
     if axis is None:
@@ -191,7 +187,8 @@ def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: Any = False
 ) -> Any:
     """Running sums, after a zero if asked."""
-    return _running(cumsum, x, axis, dtype, out, 0.0 if include_initial else None, "cumulative_sum")
+    first = 0.0 if include_initial else None
+    return _running("cumulative_sum", cumsum, x, axis, dtype, out, first)
 
 
 @implements(np.cumulative_prod)
@@ -200,7 +197,7 @@ def cumulative_prod(
 ) -> Any:
     """Running products, after a one if asked."""
     first = 1.0 if include_initial else None
-    return _running(cumprod, x, axis, dtype, out, first, "cumulative_prod")
+    return _running("cumulative_prod", cumprod, x, axis, dtype, out, first)
 
 
 @implements(np.ptp)
@@ -394,7 +391,10 @@ def nanstd(
     )  # fmt: skip
 
 
-def _nan_extreme(extreme: Any, worst: float, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any, name: str) -> Any:  # fmt: skip  # noqa: E501
+def _nan_extreme(
+    name: str, extreme: Any, worst: float, a: Any, axis: Any, out: Any, keepdims: Any,
+    initial: Any, where: Any,
+) -> Any:  # fmt: skip
     a, there = _without(a, worst)
     if where is not True:
         initial = worst if initial is None else initial
@@ -411,7 +411,7 @@ def nanmax(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The largest entry that is not NaN; ties share the slope."""
-    return _nan_extreme(max, -np.inf, a, axis, out, keepdims, initial, where, "nanmax")
+    return _nan_extreme("nanmax", max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanmin)
@@ -420,7 +420,7 @@ def nanmin(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The smallest entry that is not NaN; ties share the slope."""
-    return _nan_extreme(min, np.inf, a, axis, out, keepdims, initial, where, "nanmin")
+    return _nan_extreme("nanmin", min, np.inf, a, axis, out, keepdims, initial, where)
 
 
 __all__ = [

@@ -127,7 +127,8 @@ def _read(s: Any, place: Any, q: Any, count: Any, method: str) -> Any:
 @implements(np.quantile)
 def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = False, *, weights: Any = None, interpolation: Any = None,
+    method: str = "linear", keepdims: Any = False, *, weights: Any = None,
+    interpolation: Any = None,
 ) -> Any:  # fmt: skip
     """Quantiles, by any of NumPy's methods; also differentiated in q."""
     method = interpolation or method
@@ -137,7 +138,8 @@ def quantile(
 @implements(np.percentile)
 def percentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = False, *, weights: Any = None, interpolation: Any = None,
+    method: str = "linear", keepdims: Any = False, *, weights: Any = None,
+    interpolation: Any = None,
 ) -> Any:  # fmt: skip
     """Quantiles, with q in percent."""
     method = interpolation or method
@@ -148,7 +150,8 @@ def percentile(
 @implements(np.nanquantile)
 def nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = False, *, weights: Any = None, interpolation: Any = None,
+    method: str = "linear", keepdims: Any = False, *, weights: Any = None,
+    interpolation: Any = None,
 ) -> Any:  # fmt: skip
     """Quantiles of what is not NaN."""
     method = interpolation or method
@@ -158,7 +161,8 @@ def nanquantile(
 @implements(np.nanpercentile)
 def nanpercentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = False, *, weights: Any = None, interpolation: Any = None,
+    method: str = "linear", keepdims: Any = False, *, weights: Any = None,
+    interpolation: Any = None,
 ) -> Any:  # fmt: skip
     """Quantiles of what is not NaN, with q in percent."""
     method = interpolation or method
@@ -210,9 +214,7 @@ def cov(
         w = aweights if w is None else w * aweights
     center, total = average(x, 1, w, returned=True)
     total = total[0]
-    if w is None or ddof == 0:
-        freedom = total - ddof
-    elif aweights is None:
+    if w is None or ddof == 0 or aweights is None:
         freedom = total - ddof
     else:
         freedom = total - ddof * sum_over(w * aweights) / total
