@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from exercises.page import PLOTS
 
 NUMBERS = range(9)
+
+# Times are those of the method, not of the threads that a matrix product may start: on a busy
+# machine these wait for each other, a hundred times as long as the product takes.  Before
+# NumPy is loaded, hence before the exercises are.
+for library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def run(numbers: Sequence[int], plots: Path, quick: bool) -> None:

@@ -21,7 +21,7 @@ def control_flow(a: Any) -> Any:
     b = a * 2
     while np.linalg.norm(b) < 1000:
         b = b * 2
-    if b.sum() > 0:
+    if b.sum() > 0:  # noqa: SIM108
         c = b
     else:
         c = 100 * b

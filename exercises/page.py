@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 #: where pictures go unless told otherwise
@@ -31,9 +32,16 @@ def show(text: object) -> None:
     print("\n" + textwrap.indent(str(text), "    "))
 
 
-def quote(error: Exception) -> None:
-    """An error as Python shows it, filled to the width of a page."""
-    show(textwrap.fill(f"{type(error).__name__}: {error}", 84, subsequent_indent="  "))
+def refused(call: Callable[[], object], kind: type[Exception], *words: str) -> None:
+    """Show the error that a call raises, of that kind and with these words in it."""
+    try:
+        call()
+    except kind as error:
+        message = str(error)
+    else:
+        raise AssertionError(f"a {kind.__name__} was expected, and nothing was refused")
+    show(textwrap.fill(f"{kind.__name__}: {message}", 84, subsequent_indent="  "))
+    assert all(word in message for word in words), message
 
 
 def drawn(path: Path) -> None:
