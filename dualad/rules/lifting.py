@@ -1,4 +1,4 @@
-"""Object arrays of numbers, lifted to numbers over arrays.
+"""Object arrays of numbers, lifted to numbers over arrays; and what all rules ask of a value.
 
 ``np.array([x[0], 1.0, np.sin(x[1])])`` never asks us: NumPy makes an object array with
 numbers in it.  Such an array is lifted to one number over an array of floats as soon as
@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Number, implementations, shape_of
-
-OBJECT = np.dtype(object)
+from dualad.primitive import Number, implementations, lifters, shape_of, value_of
 
 
 def lift(x: Any) -> Any:
@@ -29,9 +27,14 @@ def lift_array(x: Any) -> Any:
     """An object array of numbers and plain values as one number (or a plain array)."""
     entries = x.ravel().tolist()
     if not any(isinstance(e, Number) for e in entries):
-        return np.array(entries).reshape(x.shape) if entries else x.astype(float)
+        # Entries that NumPy has no type for (exact fractions) stay as they are.
+        plain = np.array(entries) if entries else np.zeros(0)
+        return plain.reshape(x.shape) if plain.dtype.kind in "fciub" else x
     stack, reshape = implementations[np.stack], implementations[np.reshape]
     return reshape(stack([e if shape_of(e) == () else lift(e) for e in entries]), x.shape)
+
+
+lifters.append(lift)
 
 
 def as_array(x: Any) -> Any:
@@ -52,3 +55,26 @@ def has_number(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return any(has_number(e) for e in x)
     return isinstance(x, Number) or (type(x) is np.ndarray and x.dtype == OBJECT)
+
+
+def plainly(x: Any) -> Any:
+    """The plain value of an argument that may be a number, or a list with numbers in it."""
+    if isinstance(x, (list, tuple)) and has_number(x):
+        return type(x)(plainly(e) for e in x) if not hasattr(x, "_fields") else plainly(tuple(x))
+    if isinstance(x, slice):
+        return slice(plainly(x.start), plainly(x.stop), plainly(x.step))
+    return value_of(lift(x))
+
+
+def dtype_of(x: Any) -> Any:
+    """The dtype of a float, an array or a number."""
+    x = value_of(x)
+    return np.dtype(np.float64) if type(x) is float else np.dtype(getattr(x, "dtype", object))
+
+
+def existing(*names: str, module: Any = np) -> tuple[Any, ...]:
+    """Those functions of NumPy that this release has: names come and go."""
+    return tuple(f for f in (getattr(module, n, None) for n in names) if f is not None)
+
+
+lift_hook.append(lift)
