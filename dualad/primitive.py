@@ -29,6 +29,8 @@ from dualad import scalar
 Array = Any  # a float, an array or a number of any system: what primitives act on
 Rule = Callable[[float, tuple[Any, ...], dict[str, Any]], Any]
 
+OBJECT = np.dtype(object)
+
 
 class NotDifferentiableError(TypeError):
     """A function was given a number that it cannot differentiate."""
@@ -172,6 +174,8 @@ class Number:
 
     __slots__ = ()
     system: ClassVar[System]
+    #: whether ``value_of`` looks through: not if looking is itself to be recorded (a tracer)
+    transparent: ClassVar[bool] = True
     primal: Any
     level: float
 
@@ -206,8 +210,8 @@ def outermost(args: tuple[Any, ...]) -> Number | None:
 
 
 def value_of(x: Any) -> Any:
-    """The plain value under all levels."""
-    while isinstance(x, Number):
+    """The plain value under all levels; or the tracer there, which records what looks at it."""
+    while isinstance(x, Number) and x.transparent:
         x = x.primal
     return x
 
@@ -229,6 +233,26 @@ def lead_of(x: Any, ndim: int) -> tuple[int, ...]:
         return ()
     shape = shape_of(x)
     return shape[: len(shape) - ndim]
+
+
+#: filled by rules.lifting: makes one number of an object array that holds numbers
+lifters: list[Callable[[Any], Any]] = []
+
+#: the traces that are being recorded, in any thread: while there are none, parameters are plain
+traces: list[Any] = []
+
+
+def opaque_in(x: Any) -> Iterator[Any]:
+    """The tracers in a nested parameter: a condition, an index, weights."""
+    if isinstance(x, Number):
+        if not x.transparent:
+            yield x
+    elif type(x) is tuple or type(x) is list:
+        for e in x:
+            yield from opaque_in(e)
+    elif type(x) is dict:
+        for e in x.values():
+            yield from opaque_in(e)
 
 
 # ----------------------------------------------------------------- quiet evaluation
@@ -301,9 +325,17 @@ class Primitive:
                     top = a
                 elif a.level >= top.level:
                     top = outermost(args)
-                    break
+            elif type(a) is not float and (
+                a.dtype is OBJECT if type(a) is np.ndarray else type(a) is list or type(a) is tuple
+            ):
+                lifted = tuple(map(lifters[0], args))  # numbers may be inside, of any level
+                if any(new is not old for new, old in zip(lifted, args, strict=True)):
+                    return self(*lifted, **params)
         if top is None:
-            return self.evaluate(*args, **params)
+            if params and traces:
+                top = outermost(tuple(opaque_in(params)))
+            if top is None:
+                return self.evaluate(*args, **params)
         rule = self.bound.get(top.system) or self.bind(top.system)
         return rule(top.level, args, params)
 

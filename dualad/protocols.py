@@ -7,6 +7,7 @@ method ends in a rule, and a rule is read by the system of its outermost argumen
 from __future__ import annotations
 
 import copy
+import math
 import weakref
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -35,8 +36,10 @@ def as_part(x: Any, like: Any = None) -> Any:
     integers and bools become float64, lists become arrays.  Raises ``TypeError`` for
     what is not numeric.
     """
-    if type(x) is float or isinstance(x, Number):
+    if type(x) is float:
         return x
+    if isinstance(x, Number):
+        return x if x.transparent or rules.dtype_of(x).kind in "fcO" else rules.astype(x, float)
     if type(x) is np.ndarray and x.ndim and x.dtype.kind == "f":
         return x
     if isinstance(x, (bool, int, np.bool_, np.integer)):
@@ -183,8 +186,16 @@ class Operators(Number):
     def __round__(self, ndigits: int | None = None) -> Any:
         return round(value_of(self), ndigits)
 
+    # What NumPy's loops over object arrays call for floor, ceil and trunc, which are flat.
+
+    def __floor__(self) -> Any:
+        return math.floor(value_of(self))
+
+    def __ceil__(self) -> Any:
+        return math.ceil(value_of(self))
+
     def __trunc__(self) -> Any:
-        return self.__int__()
+        return math.trunc(value_of(self))
 
     # -- conversions that would drop the derivative
 
@@ -224,10 +235,10 @@ class Operators(Number):
         return rules.call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        implementation = implementations.get(func)
-        if implementation is None:
-            raise rules.no_rule(func)
-        return implementation(*args, **kwargs)
+        make = rules.creations.get(func)
+        if make is not None:  # these are called for their like= alone, which NumPy has taken away
+            return make(self, *args, **kwargs)
+        return rules.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if dtype is not None and np.dtype(dtype) != OBJECT:
@@ -253,7 +264,7 @@ class Operators(Number):
 
     @property
     def dtype(self) -> Any:
-        return rules.dtype_of(self.primal)
+        return rules.scalar_dtype(rules.dtype_of(self.primal))
 
     # -- copies
 
@@ -333,6 +344,10 @@ class ArrayNumber(Operators):
 
     _source: Any
     _views: Any
+
+    @property
+    def dtype(self) -> Any:
+        return rules.dtype_of(self.primal)
 
     def __len__(self) -> int:
         return int(self.shape[0])

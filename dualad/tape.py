@@ -544,7 +544,7 @@ def walk(
                     c = rules.scaled(partial, ct)
                 else:
                     c = ct * partial
-            elif type(pull) is Scatter and not isinstance(ct, Number):
+            elif type(pull) is Scatter:
                 _scatter_into(parent, pull, ct, lead, adjoint, owned)
                 continue
             elif strong and type(pull) is Transposed:
@@ -615,8 +615,11 @@ def _scatter_into(
 ) -> None:
     """Add the transpose of a gather into a buffer of the sweep's own: no dense zeros an index."""
     buffer = adjoint.get(parent)
-    if isinstance(buffer, Number):
-        add(parent, pull(ct, lead), lead, adjoint, owned)
+    if isinstance(buffer, Number) or isinstance(ct, Number):
+        if buffer is None or type(buffer) is float or (parent.real and not is_real(ct)):
+            add(parent, pull(ct, lead), lead, adjoint, owned)
+        else:
+            adjoint[parent] = rules.scatter_add(buffer, ct, **pull.params)
         return
     dtype = rules.dtype_of(ct)
     if parent not in owned or buffer.dtype != np.result_type(buffer.dtype, dtype):

@@ -205,7 +205,7 @@ def _slope_in_base(xp: Any, y: Any, x: Any, b: Any) -> Any:
             return int(b)
         if b - 1 + 1 == b:
             return b * xp.power(x, b - 1)
-        if xp is scalar and 0.0 < y < INF:
+        if xp is scalar and 1e-300 < y < INF:
             return b * y / x
     return _slope_of_power_log(xp, y, x, b, 0, 0)
 
@@ -415,21 +415,21 @@ def _over_length(xp: Any, part: Any, h: Any) -> Any:
 
 
 # a / hypot(a, b), a cosine; 0 at the origin, to all orders.
-direction: Elementwise = Elementwise(
-    "direction",
-    lambda xp, y, a, b: _over_length(xp, xp.square(direction(b, a)), xp.hypot(a, b)),
-    lambda xp, y, a, b: -_over_length(xp, y * direction(b, a), xp.hypot(a, b)),
+direction_cosine: Elementwise = Elementwise(
+    "direction_cosine",
+    lambda xp, y, a, b: _over_length(xp, xp.square(direction_cosine(b, a)), xp.hypot(a, b)),
+    lambda xp, y, a, b: -_over_length(xp, y * direction_cosine(b, a), xp.hypot(a, b)),
     domain=(REAL, REAL),
     special={(0.0, 0.0): (0.0, 0.0)},
     function=_direction,
     ulps=5,
 )
-direction.on_floats = _direction_of_floats
+direction_cosine.on_floats = _direction_of_floats
 
 hypot = Elementwise(
     "hypot",
-    lambda xp, y, a, b: direction(a, b),
-    lambda xp, y, a, b: direction(b, a),
+    lambda xp, y, a, b: direction_cosine(a, b),
+    lambda xp, y, a, b: direction_cosine(b, a),
     domain=(REAL, REAL),
     special={(0.0, 0.0): (0.0, 0.0), (0.0, -2.0): (0.0, -1.0), (INF, 1.0): (1.0, 0.0)},
 )

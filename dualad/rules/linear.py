@@ -279,6 +279,21 @@ def _scatter(ct: Any, *, index: Any, shape: Shape, out_ndim: int) -> Any:
     return _scatter_row(ct, index=index, shape=shape, out_ndim=out_ndim)
 
 
+def _scatter_add(buffer: Any, ct: Any, *, index: Any, ndim: int) -> Any:
+    y = np.array(buffer)
+    _add_at(y, ct, index=index, ndim=ndim)
+    return y
+
+
+# One scatter more into what is there: where numbers are scattered, nothing is done in place.
+scatter_add = Linear(
+    "scatter_add",
+    _scatter_add,
+    lambda ct, i, shapes, *, index, ndim: getitem_row(ct, index=index, ndim=ndim) if i else ct,
+    samples=((((4, 3), (3, 3)), {"index": (np.array([0, 2, 0]),), "ndim": 2}),),
+)
+
+
 def is_basic(index: Shape | tuple[Any, ...]) -> bool:
     """Whether an index of NumPy picks a view: integers, slices, None and Ellipsis."""
     return all(
