@@ -161,7 +161,7 @@ ROWS = {
     "arccos": (mp.acos, INSIDE),
     "lorentzian": (lambda x: 1 / (1 + x * x), [*REAL, *FAR, 1e80, -1e155]),
     "arctan": (mp.atan, [*REAL, *FAR, 1e80, -1e155]),
-    "direction": (lambda a, b: a / hypot(a, b), LENGTHS),
+    "direction_cosine": (lambda a, b: a / hypot(a, b), LENGTHS),
     "hypot": (hypot, LENGTHS),
     "over_square": (lambda a, b: a / (a * a + b * b), LENGTHS[:-1]),
     "arctan2": (mp.atan2, [p for p in LENGTHS[:-1] if p != (-2.0, 0.0)] + [(2.0, 0.0)]),
