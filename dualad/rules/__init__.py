@@ -17,9 +17,12 @@ from dualad.rules.linear import *  # noqa: F403
 from dualad.rules.linear import setitem
 from dualad.rules.methods import *  # noqa: F403
 from dualad.rules.multilinear import *  # noqa: F403
+from dualad.rules.polynomials import *  # noqa: F403
+from dualad.rules.products import *  # noqa: F403
 from dualad.rules.reductions import *  # noqa: F403
 from dualad.rules.selection import *  # noqa: F403
 from dualad.rules.statistics import *  # noqa: F403
-from dualad.rules.ufuncs import call_ufunc, no_rule, plain_functions, write_into
+from dualad.rules.plain import *  # noqa: F403
+from dualad.rules.ufuncs import call_function, call_ufunc, no_rule, write_into
 
 elementwise_rows = frozenset(r for r in Primitive.table.values() if isinstance(r, Elementwise))

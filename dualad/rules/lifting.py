@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Number, implementations, lifters, shape_of, value_of
+from dualad.primitive import OBJECT, Number, implementations, lifters, shape_of, value_of
 
 
 def lift(x: Any) -> Any:
@@ -32,9 +32,6 @@ def lift_array(x: Any) -> Any:
         return plain.reshape(x.shape) if plain.dtype.kind in "fciub" else x
     stack, reshape = implementations[np.stack], implementations[np.reshape]
     return reshape(stack([e if shape_of(e) == () else lift(e) for e in entries]), x.shape)
-
-
-lifters.append(lift)
 
 
 def as_array(x: Any) -> Any:
@@ -77,4 +74,4 @@ def existing(*names: str, module: Any = np) -> tuple[Any, ...]:
     return tuple(f for f in (getattr(module, n, None) for n in names) if f is not None)
 
 
-lift_hook.append(lift)
+lifters.append(lift)
