@@ -436,7 +436,11 @@ def jacobian(
 ) -> Function:
     """The Jacobian: of shape ``out.shape + x.shape`` for each output and argument.
 
-    ``chunk`` bounds how many directions go through at once.
+    ``chunk`` bounds how many directions go through at once.  ``executor`` is any of
+    ``concurrent.futures`` (threads, processes, a Dask client's ``get_executor()``) that the
+    chunks are handed to; the same chunk gives the same digits whatever the executor.
+    Processes need an f that pickles: one defined at the top of a module.  A worker that dies
+    is an error.
 
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
@@ -464,7 +468,13 @@ def jacobian(
                 record = _Record(g, parts, rebuilds, "jacobian")
                 m = sum(math.prod(shape_of(y)) for y in record.values)
                 how = "reverse" if m <= n else "forward"
-        if how == "forward":
+        if executor is not None:
+            call = (f, args, kwargs, chosen)
+            outputs = record.values if record else []
+            if how == "reverse" and record is None:
+                outputs, _ = _outputs(g(*(args[i] for i in chosen)), "jacobian")
+            blocks, rebuild_out = _jacobian_elsewhere(executor, call, how, flat, outputs, chunk)
+        elif how == "forward":
             blocks, rebuild_out = _jacobian_forward(g, parts, rebuilds, flat, n, chunk)
         else:
             record = record or _Record(g, parts, rebuilds, "jacobian")
@@ -483,18 +493,29 @@ def _jacobian_forward(
 ) -> Any:
     columns: list[list[Any]] = []
     rebuild_out: Any = None
-    values: list[Any] = []
     for start, stop in _chunks(n, chunk, n) or [(0, 0)]:
-        k = stop - start
-        seeds = _regroup(_basis(flat, start, stop), parts)
-        values, slopes, rebuild_out = _push(f, parts, rebuilds, seeds, "jacobian")
-        columns.append([
-            _zeros(v, (k,)) if s is None else s for v, s in zip(values, slopes, strict=True)
-        ])  # fmt: skip
+        pushed, rebuild_out = _pushed_basis(f, parts, rebuilds, flat, start, stop)
+        columns.append(pushed)
+    return _forward_blocks(columns, flat), rebuild_out
+
+
+def _pushed_basis(
+    f: Function, parts: Any, rebuilds: Any, flat: list[Any], start: int, stop: int
+) -> tuple[list[Any], Any]:
+    """The tangents of each output along the unit directions start to stop."""
+    seeds = _regroup(_basis(flat, start, stop), parts)
+    values, slopes, rebuild_out = _push(f, parts, rebuilds, seeds, "jacobian")
+    lead = (stop - start,)
+    pairs = zip(values, slopes, strict=True)
+    return [_zeros(v, lead) if s is None else s for v, s in pairs], rebuild_out
+
+
+def _forward_blocks(columns: list[list[Any]], flat: list[Any]) -> list[list[Any]]:
+    """The blocks of the Jacobian, from the tangents of each output, chunk by chunk."""
     blocks = []
-    for j, v in enumerate(values):
+    for j in range(len(columns[0])):
         rows = columns[0][j] if len(columns) == 1 else rules.concatenate([c[j] for c in columns])
-        out_ndim = len(shape_of(v))
+        out_ndim = len(shape_of(rows)) - 1
         block = []
         for piece, p in zip(_split_rows(rows, flat), flat, strict=True):
             x_ndim = len(shape_of(p))
@@ -502,7 +523,7 @@ def _jacobian_forward(
             piece = rules.transpose(piece, order) if out_ndim and x_ndim else piece
             block.append(_finished(piece))
         blocks.append(block)
-    return blocks, rebuild_out
+    return blocks
 
 
 def _split_rows(rows: Any, flat: list[Any]) -> list[Any]:
@@ -526,20 +547,89 @@ def _jacobian_reverse(record: _Record, flat: list[Any], chunk: int | None) -> li
     blocks = []
     n = sum(math.prod(shape_of(p)) for p in flat)
     for j, y in enumerate(record.values):
-        shape = shape_of(y)
-        m = math.prod(shape)
-        rows: list[list[Any]] = []
-        for start, stop in _chunks(m, chunk, n) or [(0, 0)]:
-            k = stop - start
-            cts = [_zeros(v, (k,)) for v in record.values]
-            (cts[j],) = _basis([y], start, stop)
-            rows.append([c for group in record.pull(cts, (k,)) for c in group])
-        block = []
-        for i, p in enumerate(flat):
-            whole = rows[0][i] if len(rows) == 1 else rules.concatenate([r[i] for r in rows])
-            block.append(_finished(rules.reshape(whole, shape + shape_of(p))))
-        blocks.append(block)
+        cuts = _chunks(math.prod(shape_of(y)), chunk, n) or [(0, 0)]
+        rows = [_pulled_basis(record, j, start, stop) for start, stop in cuts]
+        blocks.append(_reverse_block(rows, y, flat))
     return blocks
+
+
+def _pulled_basis(record: _Record, j: int, start: int, stop: int) -> list[Any]:
+    """The cotangents of the arguments' leaves, for the entries start to stop of output j."""
+    k = stop - start
+    cts = [_zeros(v, (k,)) for v in record.values]
+    (cts[j],) = _basis([record.values[j]], start, stop)
+    return [c for group in record.pull(cts, (k,)) for c in group]
+
+
+def _reverse_block(rows: list[list[Any]], y: Any, flat: list[Any]) -> list[Any]:
+    """The blocks of one output's Jacobian, from the cotangents of its entries, chunk by chunk."""
+    block = []
+    for i, p in enumerate(flat):
+        whole = rows[0][i] if len(rows) == 1 else rules.concatenate([r[i] for r in rows])
+        block.append(_finished(rules.reshape(whole, shape_of(y) + shape_of(p))))
+    return block
+
+
+# ------------------------------------------------------------------- Jacobians elsewhere
+
+#: How many chunks an executor gets if the user does not say: not the number of its workers, so
+#: that the digits do not depend on it.
+_JOBS = 8
+
+_Call = tuple[Function, tuple[Any, ...], dict[str, Any], tuple[int, ...]]
+
+
+def _jacobian_elsewhere(
+    executor: Any, call: _Call, how: str, flat: list[Any], outputs: list[Any], chunk: int | None
+) -> Any:
+    """The blocks of the Jacobian whose chunks an executor works on."""
+    n = sum(math.prod(shape_of(p)) for p in flat)
+
+    def cuts(size: int) -> list[tuple[int, int]]:
+        few = max(1, min(-(-size // _JOBS), 2**22 // max(n, 1)))
+        return _chunks(size, few if chunk is None else chunk, n) or [(0, 0)]
+
+    if how == "forward":
+        futures = [executor.submit(_forward_job, call, *cut) for cut in cuts(n)]
+    else:
+        places = [(j, *cut) for j, y in enumerate(outputs) for cut in cuts(math.prod(shape_of(y)))]
+        futures = [executor.submit(_reverse_job, call, *place) for place in places]
+    try:
+        results = [future.result() for future in futures]
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    _, rebuild_out = flatten(results[0][0] if how == "forward" else results[0][1])
+    if how == "forward":
+        return _forward_blocks([flatten(pushed)[0] for pushed, _ in results], flat), rebuild_out
+    blocks = []
+    for j, y in enumerate(outputs):
+        rows = [pulled for (i, *_), (pulled, _) in zip(places, results, strict=True) if i == j]
+        blocks.append(_reverse_block(rows, y, flat))
+    return blocks, rebuild_out
+
+
+def _opened(call: _Call) -> tuple[Function, list[list[Any]], list[Any]]:
+    f, args, kwargs, chosen = call
+    opened = [_leaves(args[i], "jacobian") for i in chosen]
+    g = _closed(f, args, chosen, kwargs)
+    return g, [parts for parts, _ in opened], [rebuild for _, rebuild in opened]
+
+
+def _forward_job(call: _Call, start: int, stop: int) -> tuple[Any, None]:
+    """The tangents along some directions, in the structure of the output."""
+    g, parts, rebuilds = _opened(call)
+    flat = [p for group in parts for p in group]
+    pushed, rebuild_out = _pushed_basis(g, parts, rebuilds, flat, start, stop)
+    return rebuild_out(pushed), None
+
+
+def _reverse_job(call: _Call, j: int, start: int, stop: int) -> tuple[list[Any], Any]:
+    """The cotangents for some entries of output j, and the structure of the output."""
+    g, parts, rebuilds = _opened(call)
+    record = _Record(g, parts, rebuilds, "jacobian")
+    return _pulled_basis(record, j, start, stop), record.rebuild([0.0] * len(record.values))
 
 
 # ------------------------------------------------------------------------ one number in
