@@ -17,7 +17,7 @@ import numpy as np
 from dualad.primitive import Linear, implements, shape_of
 from dualad.rules.lifting import as_array
 from dualad.rules.linear import axes_from_end, concatenate, conjugate, from_end, ndim_of
-from dualad.rules.reductions import along, into
+from dualad.rules.reductions import along
 
 _ADJOINT_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -114,13 +114,13 @@ def _complex(name: str, a: Any, n: Any, axis: int, norm: Any) -> Any:
 @implements(np.fft.fft)
 def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The discrete Fourier transform along an axis."""
-    return into(out, _complex("fft", a, n, axis, norm), "fft.fft")
+    return _complex("fft", a, n, axis, norm)
 
 
 @implements(np.fft.ifft)
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The inverse transform along an axis."""
-    return into(out, _complex("ifft", a, n, axis, norm), "fft.ifft")
+    return _complex("ifft", a, n, axis, norm)
 
 
 @implements(np.fft.rfft)
@@ -131,7 +131,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
         raise TypeError("np.fft.rfft is of real input; use np.fft.fft")
     axis = from_end(axis, ndim_of(a))
     a = _fitted(a, _length(n, shape_of(a)[axis]), axis)
-    return into(out, _rfft_row(a, axis=axis, norm=_norm(norm)), "fft.rfft")
+    return _rfft_row(a, axis=axis, norm=_norm(norm))
 
 
 @implements(np.fft.irfft)
@@ -141,20 +141,20 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
     axis = from_end(axis, ndim_of(a))
     n = _length(n, 2 * (shape_of(a)[axis] - 1))
     a = _fitted(a, n // 2 + 1, axis)
-    return into(out, _irfft_row(a, n=n, axis=axis, norm=_norm(norm)), "fft.irfft")
+    return _irfft_row(a, n=n, axis=axis, norm=_norm(norm))
 
 
 @implements(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The real spectrum of a signal given by half of it, the other half being its conjugate."""
     y = irfft(conjugate(as_array(a)), n, axis, _ADJOINT_NORM[_norm(norm)])
-    return into(out, y, "fft.hfft")
+    return y
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The inverse of ``hfft``."""
-    return into(out, conjugate(rfft(a, n, axis, _ADJOINT_NORM[_norm(norm)])), "fft.ihfft")
+    return conjugate(rfft(a, n, axis, _ADJOINT_NORM[_norm(norm)]))
 
 
 # ------------------------------------------------------------------------ along several axes
@@ -185,13 +185,13 @@ def _complex_over(name: str, a: Any, s: Any, axes: Any, norm: Any) -> Any:
 @implements(np.fft.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """The transform along several axes, by default all."""
-    return into(out, _complex_over("fft", a, s, axes, norm), "fft.fftn")
+    return _complex_over("fft", a, s, axes, norm)
 
 
 @implements(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """The inverse transform along several axes, by default all."""
-    return into(out, _complex_over("ifft", a, s, axes, norm), "fft.ifftn")
+    return _complex_over("ifft", a, s, axes, norm)
 
 
 @implements(np.fft.fft2)
@@ -214,7 +214,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
     a = rfft(a, lengths[-1], at[-1], norm)
     for n, axis in list(zip(lengths, at, strict=True))[-2::-1]:
         a = _complex("fft", a, n, axis, norm)
-    return into(out, a, "fft.rfftn")
+    return a
 
 
 @implements(np.fft.irfftn)
@@ -224,7 +224,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     lengths, at = _lengths(a, s, axes, halved=True)
     for n, axis in zip(lengths[:-1], at[:-1], strict=True):
         a = _complex("ifft", a, n, axis, norm)
-    return into(out, irfft(a, lengths[-1], at[-1], norm), "fft.irfftn")
+    return irfft(a, lengths[-1], at[-1], norm)
 
 
 @implements(np.fft.rfft2)

@@ -45,7 +45,7 @@ def strong(row: Multilinear, args: list[Any], i: int, t: Any, params: dict[str, 
     ndims = params.get("ndims")
     if ndims and ndim_of(t) > ndims[i] and any(isinstance(x, Number) for x in (*args, t)):
         # Inner numbers have direction axes of their own: those of t become axes of the product.
-        return _raised[row](list(args), i, t, **params)
+        return raised[row](list(args), i, t, **params)
     y = row(*args[:i], t, *args[i + 1 :], **params)
     v = value_of(y)
     if isinstance(v, Number) or not has_nan(v):
@@ -71,7 +71,7 @@ def _repaired(
 
 
 #: row -> the product with t in place i, where t's leading axes are axes of the product
-_raised: dict[Multilinear, Any] = {}
+raised: dict[Multilinear, Any] = {}
 
 
 # -------------------------------------------------------------------------------- matmul
@@ -177,7 +177,7 @@ def _raised_matmul(args: list[Any], i: int, t: Any, *, ndims: tuple[int, int]) -
     return getitem(y, (..., 0)) if ndims[1] == 1 else y
 
 
-_raised[_matmul_row] = _raised_matmul
+raised[_matmul_row] = _raised_matmul
 
 
 def matmul(a: Any, b: Any) -> Any:
@@ -308,7 +308,7 @@ def _raised_einsum(
     )
 
 
-_raised[_einsum_row] = _raised_einsum
+raised[_einsum_row] = _raised_einsum
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:

@@ -35,7 +35,7 @@ from dualad.rules.linear import (
     sum,
     transpose,
 )
-from dualad.rules.selection import into, max, min
+from dualad.rules.selection import max, min
 
 Pair = Callable[[Any, Any], Any]
 
@@ -139,7 +139,7 @@ def prod(
     if dtype is not None:
         a = astype(a, dtype)
     y = reduce_pairs(multiply, a, axis, keepdims, 1.0)
-    return into(out, y if initial is None else y * initial, "prod")
+    return y if initial is None else y * initial
 
 
 @implements(np.cumprod)
@@ -150,7 +150,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
         a = astype(a, dtype)
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return into(out, accumulate_pairs(multiply, a, axis), "cumprod")
+    return accumulate_pairs(multiply, a, axis)
 
 
 def logaddexp_reduce(
@@ -162,7 +162,7 @@ def logaddexp_reduce(
     if where is not True:
         a = np.where(where, a, -np.inf)
     y = reduce_pairs(logaddexp, a, axis, keepdims, -np.inf)
-    return into(out, y if initial is None else logaddexp(y, initial), "logaddexp.reduce")
+    return y if initial is None else logaddexp(y, initial)
 
 
 def _running(
@@ -179,7 +179,7 @@ def _running(
         shape = list(shape_of(x))
         shape[axis] = 1
         y = concatenate([np.full(shape, first), y], axis)
-    return into(out, y, name)
+    return y
 
 
 @implements(np.cumulative_sum)
@@ -204,7 +204,7 @@ def cumulative_prod(
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """The largest entry minus the smallest."""
     a = as_array(a)
-    return into(out, max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), "ptp")
+    return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
 
 
 # ------------------------------------------------------------------------ variance and spread
@@ -238,7 +238,7 @@ def var(
         squared = np.where(where, squared, 0.0)
     freedom = counted(shape, axis, where, keepdims) - (ddof if correction is None else correction)
     y = sum(squared, axis, keepdims=keepdims) / np.maximum(freedom, 0)
-    return into(out, y, "var")
+    return y
 
 
 _mean = mean
@@ -268,7 +268,7 @@ def std(
     y = var(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )  # fmt: skip
-    return into(out, root(y), "std")
+    return root(y)
 
 
 @implements(np.average)
@@ -301,7 +301,7 @@ def spread(weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
     axes = tuple(a + len(shape) for a in axes_from_end(axis, len(shape)))
     if have != tuple(shape[i] for i in axes):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        raise ValueError("Shape of weights must be consistent with shape of a along its axes.")
     weights = transpose(weights, tuple(np.argsort(axes).tolist()))
     return broadcast_to(
         reshape(weights, tuple(s if i in axes else 1 for i, s in enumerate(shape))), shape
@@ -329,7 +329,7 @@ def nansum(
 ) -> Any:  # fmt: skip
     """The sum of what is not NaN."""
     a, _ = _without(a, 0.0)
-    return into(out, sum(a, axis, dtype, None, keepdims, initial, where), "nansum")
+    return sum(a, axis, dtype, None, keepdims, initial, where)
 
 
 @implements(np.nanprod)
@@ -345,7 +345,7 @@ def nanprod(
 @implements(np.nancumsum)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sums, NaN counting as 0."""
-    return into(out, cumsum(_without(a, 0.0)[0], axis, dtype), "nancumsum")
+    return cumsum(_without(a, 0.0)[0], axis, dtype)
 
 
 @implements(np.nancumprod)
@@ -362,7 +362,7 @@ def nanmean(
     """The mean of what is not NaN."""
     a, there = _without(a, 0.0)
     y = mean(a, axis, dtype, None, keepdims, where=_and(where, there))
-    return into(out, y, "nanmean")
+    return y
 
 
 @implements(np.nanvar)
@@ -402,7 +402,7 @@ def _nan_extreme(
     missing = ~np.any(_and(where, there), axis=axis, keepdims=bool(keepdims))
     if initial is None and np.any(missing):
         y = np.where(missing, np.nan, y)
-    return into(out, y, name)
+    return y
 
 
 @implements(np.nanmax)

@@ -22,14 +22,8 @@ from dualad.rules.linear import (
     reshape,
     where,
 )
-from dualad.rules.ufuncs import write_into
 
 Shape = tuple[int, ...]
-
-
-def into(out: Any, y: Any, name: str) -> Any:
-    """y, written into ``out`` where one was given."""
-    return y if out is None else write_into(out, y, f"np.{name}(..., out=)")
 
 
 # ------------------------------------------------------------------- maxima and their shares
@@ -84,7 +78,7 @@ _max_row, _min_row = (
 
 
 def _extreme(
-    row: Selection, pair: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, mask: Any
+    row: Selection, pair: Any, a: Any, axis: Any, keepdims: Any, initial: Any, mask: Any
 ) -> Any:
     a = as_array(a)
     if mask is not True:
@@ -92,7 +86,7 @@ def _extreme(
             raise ValueError(f"np.{row.name} with where= needs initial=, as in NumPy")
         a = where(mask, a, initial)
     y = row(a, axes=axes_from_end(axis, ndim_of(a)), keepdims=bool(keepdims))
-    return into(out, y if initial is None else pair(y, initial), row.name)
+    return y if initial is None else pair(y, initial)
 
 
 def max(
@@ -100,7 +94,7 @@ def max(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The largest entry along axes; ties share the slope."""
-    return _extreme(_max_row, np.maximum, a, axis, out, keepdims, initial, where)
+    return _extreme(_max_row, np.maximum, a, axis, keepdims, initial, where)
 
 
 def min(
@@ -108,7 +102,7 @@ def min(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The smallest entry along axes; ties share the slope."""
-    return _extreme(_min_row, np.minimum, a, axis, out, keepdims, initial, where)
+    return _extreme(_min_row, np.minimum, a, axis, keepdims, initial, where)
 
 
 # ------------------------------------------------------------------------ gathers by index

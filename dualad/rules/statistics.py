@@ -18,7 +18,7 @@ from dualad.rules.lifting import as_array, lift
 from dualad.rules.linear import concatenate, getitem, ndim_of, reshape, transpose
 from dualad.rules.linear import sum as sum_over
 from dualad.rules.multilinear import dot
-from dualad.rules.reductions import average, into, kept_shape, one_axis, spread
+from dualad.rules.reductions import average, kept_shape, one_axis, spread
 from dualad.rules.selection import max, min, put_along_row, sort, take_along_axis
 
 # ------------------------------------------------------------------------------- quantiles
@@ -43,12 +43,12 @@ def median(
     s = sort(_lanes(a, axis))
     n = shape_of(s)[-1]
     if n == 0:
-        return into(out, np.median(value_of(a), axis=axis, keepdims=bool(keepdims)), "median")
+        return np.median(value_of(a), axis=axis, keepdims=bool(keepdims))
     y = getitem(s, (..., n // 2))
     if n % 2 == 0:
         y = (getitem(s, (..., n // 2 - 1)) + y) * 0.5
     y = _nan_if_any(y, value_of(s)[..., -1])
-    return into(out, reshape(y, kept_shape(shape_of(a), axis)) if keepdims else y, "median")
+    return reshape(y, kept_shape(shape_of(a), axis)) if keepdims else y
 
 
 def _nan_if_any(y: Any, last: Any) -> Any:
@@ -92,7 +92,7 @@ def _quantile(
         y = _nan_if_any(y, value_of(sort(value_of(lanes)))[..., -1:])
     y = transpose(y, (-1, *range(ndim_of(y) - 1)))
     y = reshape(y, q_shape + (kept_shape(shape, axis) if keepdims else shape_of(y)[1:]))
-    return into(out, y, name)
+    return y
 
 
 def _read(s: Any, place: Any, q: Any, count: Any, method: str) -> Any:
