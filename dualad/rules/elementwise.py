@@ -98,7 +98,7 @@ def is_nonzero(t: Any) -> Any:
     """Where a tangent is not zero in all its parts, as a plain array."""
     if isinstance(t, Number):
         if not t.transparent:
-            return t != 0
+            return t != 0  # type: ignore[comparison-overlap]
         parts = t.parts().values()  # type: ignore[attr-defined]
         shape = shape_of(t)
         out = np.zeros(shape, dtype=bool)
