@@ -53,7 +53,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 def _end(values: Any, a: Any, axis: int) -> list[Any]:
     """What is put before or behind a: a number stands for one entry along the axis."""
-    if values is None or values is np._NoValue:  # type: ignore[attr-defined]
+    if values is None or values is np._NoValue:
         return []
     values = as_array(values)
     if shape_of(values):

@@ -90,8 +90,8 @@ def _fitted(x: Any, n: int, axis: int) -> Any:
     return concatenate([x, np.zeros(padding)], axis)
 
 
-def _length(n: Any, default: int) -> int:
-    n = default if n is None else int(n)
+def _length(given: Any, default: int) -> int:
+    n = default if given is None else int(given)
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     return n
@@ -166,7 +166,7 @@ def _lengths(a: Any, s: Any, axes: Any, halved: bool = False) -> tuple[list[Any]
     if axes is None:
         axes = range(-n, 0) if s is None else range(-len(s), 0)
     at = [from_end(int(x), n) for x in axes]
-    lengths = [None] * len(at) if s is None else [None if m is None or m == -1 else m for m in s]
+    lengths: list[Any] = [None] * len(at) if s is None else [None if m is None or m == -1 else m for m in s]
     if len(lengths) != len(at):
         raise ValueError("Shape and axes have different lengths.")
     if halved and s is not None and s[-1] == -1:

@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 # ------------------------------------------------------------------- maxima and their shares
 
 
-def _share(t: Any, *, weights: Any, axes: Shape, keepdims: bool) -> Any:
+def _share(t: Any, *, weights: Any, axes: Shape, keepdims: Any) -> Any:
     return np.add.reduce(weights * t, axis=axes, keepdims=keepdims)
 
 
@@ -234,7 +234,7 @@ def partition(
     a = as_array(a)
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    parted = np.partition(value_of(a), kth, axis, kind)
+    parted = np.partition(value_of(a), kth, axis)
     ranks = np.argsort(np.argsort(parted, axis, kind="stable"), axis)
     return take_along_axis(sort(a, axis), ranks, axis)
 

@@ -264,7 +264,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     """The edges of the bins; between the ends of the data they move with those."""
     a, bins = as_array(a), as_array(bins)
     edges = np.histogram_bin_edges(value_of(a), value_of(bins), range, value_of(lift(weights)))
-    if shape_of(bins) or not isinstance(a, Number) or range is not None or not a.size:
+    if shape_of(bins) or not isinstance(a, Number) or range is not None or 0 in shape_of(a):
         return bins if isinstance(bins, Number) else edges
     part = (edges - edges[0]) / (edges[-1] - edges[0])
     low, high = min(a), max(a)
