@@ -28,6 +28,7 @@ from dualad.primitive import (
     new_level,
     open_level,
     shape_of,
+    value_of,
 )
 from dualad.protocols import as_part
 from dualad.tape import (
@@ -503,11 +504,40 @@ def _pushed_basis(
     f: Function, parts: Any, rebuilds: Any, flat: list[Any], start: int, stop: int
 ) -> tuple[list[Any], Any]:
     """The tangents of each output along the unit directions start to stop."""
-    seeds = _regroup(_basis(flat, start, stop), parts)
-    values, slopes, rebuild_out = _push(f, parts, rebuilds, seeds, "jacobian")
+    basis = _basis(flat, start, stop)
     lead = (stop - start,)
-    pairs = zip(values, slopes, strict=True)
-    return [_zeros(v, lead) if s is None else s for v, s in pairs], rebuild_out
+
+    def pushed(seeds: list[Any]) -> tuple[list[Any], Any]:
+        values, slopes, rebuild_out = _push(f, parts, rebuilds, _regroup(seeds, parts), "jacobian")
+        pairs = zip(values, slopes, strict=True)
+        return [_zeros(v, lead) if s is None else s for v, s in pairs], rebuild_out
+
+    tangents, rebuild_out = pushed(basis)
+    if all(map(_is_real, flat)):
+        return tangents, rebuild_out
+    turned, _ = pushed([0 * e if _is_real(e) else 1j * e for e in basis])
+    # Rows of real arguments were not turned: they have nothing to hold against.
+    own_rows = np.any([np.reshape(e != 0, (lead[0], -1)).any(axis=1) for e in basis if not _is_real(e)], axis=0)  # fmt: skip  # noqa: E501
+    out = []
+    for t, u in zip(tangents, turned, strict=True):
+        if _is_real(t):
+            out.append(t + 1j * u)
+        else:
+            mask = np.reshape(own_rows, lead + (1,) * (len(shape_of(t)) - 1))
+            _check_holomorphic(rules.where(mask, u - 1j * t, 0), t)
+            out.append(t)
+    return out, rebuild_out
+
+
+def _check_holomorphic(excess: Any, slope: Any) -> None:
+    """Refuse where turning the argument does not turn the output by as much."""
+    excess, slope = np.abs(value_of(excess)), np.abs(value_of(slope))
+    if np.any(excess > 1e-6 * np.max(slope, initial=0)):
+        raise TypeError(
+            "jacobian: at a complex point, a complex output must be a holomorphic function (one "
+            "without conj, real, imag or abs); use ad.jvp or ad.vjp, which take a direction, or give "
+            "real and imaginary parts as arguments of their own"
+        )
 
 
 def _forward_blocks(columns: list[list[Any]], flat: list[Any]) -> list[list[Any]]:
@@ -556,9 +586,23 @@ def _jacobian_reverse(record: _Record, flat: list[Any], chunk: int | None) -> li
 def _pulled_basis(record: _Record, j: int, start: int, stop: int) -> list[Any]:
     """The cotangents of the arguments' leaves, for the entries start to stop of output j."""
     k = stop - start
-    cts = [_zeros(v, (k,)) for v in record.values]
-    (cts[j],) = _basis([record.values[j]], start, stop)
-    return [c for group in record.pull(cts, (k,)) for c in group]
+
+    def pulled(turn: complex) -> list[Any]:
+        cts = [_zeros(v, (k,)) for v in record.values]
+        (cts[j],) = (turn * e for e in _basis([record.values[j]], start, stop))
+        return [c for group in record.pull(cts, (k,)) for c in group]
+
+    once = pulled(1)
+    if _is_real(record.values[j]):
+        return once
+    rows = []
+    for c, d in zip(once, pulled(1j), strict=True):  # a pullback is the adjoint
+        if _is_real(c):
+            rows.append(c + 1j * d)
+        else:
+            _check_holomorphic(d - 1j * c, c)
+            rows.append(rules.conjugate(c))
+    return rows
 
 
 def _reverse_block(rows: list[list[Any]], y: Any, flat: list[Any]) -> list[Any]:
@@ -805,7 +849,10 @@ def _hessian_hyperdual(f: Function, points: tuple[Any, ...], chunk: int | None) 
         size = math.prod(shape_of(p))
         rows = rules.transpose(total[offset : offset + size])
         block = [
-            _finished(rules.reshape(rules.transpose(rules.reshape(q, (-1, size))), shape_of(p) + shape_of(o)))
+            _finished(rules.reshape(
+                rules.transpose(rules.reshape(q, (math.prod(shape_of(o)), size))),
+                shape_of(p) + shape_of(o),
+            ))
             for q, o in zip(_split_rows(rows, flat), flat, strict=True)
         ]
         blocks.append(

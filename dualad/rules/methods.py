@@ -14,7 +14,7 @@ from dualad.rules.ufuncs import call_function
 
 #: methods that are functions of NumPy with the array first
 _SAME_NAME = (
-    "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum "
+    "all any argmax argmin argpartition argsort choose clip conj conjugate cumprod cumsum "
     "diagonal dot max mean min nonzero prod put ravel repeat round searchsorted squeeze std "
     "sum swapaxes take trace var"
 )
@@ -97,6 +97,11 @@ def _sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, **kwar
 @_register
 def _partition(self: Any, kth: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
     self.assign(implementations[np.partition](self, kth, axis))
+
+
+@_register
+def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return call_function(np.compress, (condition, self, axis), {"out": out})
 
 
 @_register

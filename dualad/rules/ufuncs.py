@@ -7,8 +7,10 @@ taken.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -105,9 +107,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """``ufunc.method(*inputs, **kwargs)`` with a number among the inputs or in ``out``."""
     if ufunc in plain_functions:
         return _call_plain(getattr(ufunc, method), inputs, kwargs)
-    row = implementations.get(ufunc)
-    if row is None:
-        raise no_rule(ufunc)
+    row = implementations.get(ufunc) or _row_of_scipy(ufunc)
     if ufunc in refused_functions:
         row()
     out = kwargs.pop("out", None)
@@ -123,27 +123,46 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         kwargs.pop(name, None)
     if ufunc.signature is None and kwargs:
         raise no_rule(ufunc, f" with {', '.join(kwargs)}=")
+    if mask is not True and not (isinstance(mask, (bool, np.bool_)) and mask):
+        return _where_chosen(ufunc, row, [as_array(x) for x in inputs], mask, targets)
     y = row(*map(as_array, inputs), **kwargs)
     if dtype is not None:
         y = astype(y, dtype)
     if ufunc.nout > 1:
         return tuple(
-            _written(t, part, mask, ufunc) for t, part in zip(targets * ufunc.nout, y, strict=False)
+            part if t is None else write_into(t, part, f"np.{ufunc.__name__}(..., out=)")
+            for t, part in zip(targets if out else (None,) * ufunc.nout, y, strict=True)
         )
-    return _written(targets[0], y, mask, ufunc)
-
-
-def _written(target: Any, y: Any, mask: Any, ufunc: Any) -> Any:
-    if target is None:
-        if mask is not True:
-            raise NotDifferentiableError(
-                f"np.{ufunc.__name__} with where= and no out= leaves entries undefined; "
-                "write np.where(mask, y, other)"
-            )
+    if targets[0] is None:
         return y
-    if mask is not True:
-        y = where(mask, y, target)
-    return write_into(target, y, f"np.{ufunc.__name__}(..., out=)")
+    return write_into(targets[0], y, f"np.{ufunc.__name__}(..., out=)")
+
+
+def _row_of_scipy(ufunc: Any) -> Any:
+    """The row of a ufunc of scipy.special, whose rows are read when one first meets a number."""
+    if "scipy.special" in sys.modules:
+        importlib.import_module("dualad.rules.scipy_special")
+    row = implementations.get(ufunc)
+    if row is None:
+        raise no_rule(ufunc)
+    return row
+
+
+def _where_chosen(ufunc: Any, row: Any, inputs: list[Any], mask: Any, targets: Any) -> Any:
+    """``ufunc(*inputs, where=mask, out=target)``: computed where it is wanted, and only there."""
+    if ufunc.nout > 1 or targets[0] is None:
+        raise NotDifferentiableError(
+            f"np.{ufunc.__name__} with where= and no out= leaves entries undefined; "
+            "write np.where(mask, y, other)"
+        )
+    (target,) = targets
+    places = np.nonzero(np.broadcast_to(plainly(mask), shape_of(target)))
+    y = row(*(getitem(broadcast_to(x, shape_of(target)), places) for x in inputs))
+    what = f"np.{ufunc.__name__}(..., where=, out=)"
+    if isinstance(y, Number) and not isinstance(target, Number):
+        return write_into(target, y, what)
+    target[places] = y
+    return target
 
 
 def _call_plain(function: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
