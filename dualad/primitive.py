@@ -302,7 +302,11 @@ class Primitive:
         self.name = name
         self.__name__ = name
         self.bound: dict[System, Rule] = {}
-        Primitive.table[name] = self
+        self.enter()
+
+    def enter(self) -> None:
+        """Enter the row in the table."""
+        Primitive.table[self.name] = self
 
     def __repr__(self) -> str:
         return f"<{self.kind} primitive {self.name}>"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualad import rules
-from dualad.primitive import Elementwise, Linear, Partial, Primitive, shape_of
+from dualad.primitive import Elementwise, Linear, Partial, shape_of
 
 Function = Callable[..., Any]
 
@@ -48,18 +48,24 @@ def primitive(
         raise TypeError(f"primitive: f is a function, not {f!r}")
     if (partials is None) == (transpose is None):
         raise TypeError("primitive: give either partials=[...] or transpose=...")
-    name = _free_name(getattr(f, "__name__", type(f).__name__))
+    name = getattr(f, "__name__", type(f).__name__)
     if transpose is not None:
         return functools.wraps(f)(_linear(name, f, transpose))
     return functools.wraps(f)(_elementwise(name, f, list(partials or ())))
 
 
-def _free_name(name: str) -> str:
-    """A name that no row of the table has."""
-    if name not in Primitive.table:
-        return name
-    return next(n for i in range(2, len(Primitive.table) + 3)
-                if (n := f"{name}_{i}") not in Primitive.table)  # fmt: skip
+class _UsersElementwise(Elementwise):
+    """A row that is not the library's: not in its table."""
+
+    def enter(self) -> None:
+        pass
+
+
+class _UsersLinear(Linear):
+    """Likewise."""
+
+    def enter(self) -> None:
+        pass
 
 
 def _elementwise(name: str, f: Function, partials: list[Partial]) -> Function:
@@ -67,7 +73,7 @@ def _elementwise(name: str, f: Function, partials: list[Partial]) -> Function:
         if not (p is None or isinstance(p, int) or callable(p)):
             raise TypeError(f"primitive: a partial is a function, an integer or None, not {p!r}")
     line = (-math.inf, math.inf)
-    row = Elementwise(name, *partials, domain=(line,) * len(partials), function=f)
+    row = _UsersElementwise(name, *partials, domain=(line,) * len(partials), function=f)
 
     def function(*args: Any) -> Any:
         if len(args) != len(partials):
@@ -96,8 +102,8 @@ def _linear(name: str, f: Function, transpose: Function) -> Function:
         lead = len(shapes[0]) - ndim
         return forward(ct, ndim=len(shape_of(ct)) - lead)
 
-    forward = Linear(name, _each(f), transposed, samples=())
-    backward = Linear(_free_name(f"{name}_transpose"), _each(transpose), restored, samples=())
+    forward = _UsersLinear(name, _each(f), transposed, samples=())
+    backward = _UsersLinear(f"{name}_transpose", _each(transpose), restored, samples=())
 
     def function(x: Any) -> Any:
         x = rules.lift(x)
