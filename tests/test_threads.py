@@ -23,6 +23,10 @@ def together(work):
         return list(pool.map(run, range(1, THREADS + 1)))
 
 
+def reverse(f):
+    return ad.grad(f, mode="reverse")
+
+
 def point(k, i):
     return np.linspace(0.1 * k, 1.0, 5 + k) + 0.01 * i
 
@@ -42,10 +46,9 @@ def test_nested_derivatives_do_not_see_each_other():
         wrong = 0
         for i in range(50):
             x = 0.1 * k + 0.001 * i
-            got = ad.derivative(lambda x: x * ad.grad(lambda y: x * y * y, mode="reverse")(k))(x)
+            got = ad.derivative(lambda x: x * reverse(lambda y: x * y * y)(k))(x)
             wrong += abs(got - 4 * k * x) > 1e-12
-            outer = ad.grad(lambda x: x * ad.derivative(lambda y: np.sin(x + y))(0.0), mode="reverse")
-            got = outer(x)
+            got = reverse(lambda x: x * ad.derivative(lambda y: np.sin(x + y))(0.0))(x)
             wrong += abs(got - (np.cos(x) - x * np.sin(x))) > 1e-12
         return wrong
 
