@@ -668,6 +668,16 @@ _FLOATS = (float, int)
 _SHORT = (np.ndarray, float, int)
 
 
+def unrecorded(y: Any, level: float) -> Any:
+    """A result without edges: inside a transform, an array that can still be written to."""
+    if type(level) is int and (
+        y.ndim and y.dtype.kind in "fc" if type(y) is np.ndarray
+        else isinstance(y, Number) and shape_of(y)
+    ):  # fmt: skip
+        return VariableArray(y, level, None)
+    return y
+
+
 class VariableSystem:
     """How the tape reads each kind of primitive."""
 
@@ -744,7 +754,7 @@ class VariableSystem:
                     partial = keep(partial, prints)
                 edges.append((node, partial, None))
             if not edges:
-                return y
+                return y if any(nodes) else unrecorded(y, level)
             if type(y) is float:
                 return Variable(y, level, Node((), edges))
             shape = y.shape
@@ -824,7 +834,7 @@ class VariableSystem:
             elif na is not None or nb is not None:
                 edges = [(nb if na is None else na, d, None)]
             else:
-                return y
+                return unrecorded(y, level)
             if type(y) is float:
                 return Variable(y, level, Node((), edges))
             return VariableArray(y, level, Node(y.shape, edges))
@@ -853,7 +863,7 @@ class VariableSystem:
                 p, node = x.primal, x.node
                 y = evaluate(p, **params)
                 if node is None or (type(node) is Leaf and node.attached and not is_recording()):
-                    return y
+                    return unrecorded(y, level)
                 prints: list[Print] = []
                 params = keep_params(params, prints)
                 pull: Any = Scatter(row, p.shape, params) if accumulate else pull_for(0, [p.shape], params)
@@ -872,7 +882,7 @@ class VariableSystem:
                 if node is not None
             ]
             if not edges:
-                return y
+                return unrecorded(y, level)
             return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
 
         return rule
@@ -893,7 +903,7 @@ class VariableSystem:
                 if node is not None
             ]
             if not edges:
-                return y
+                return unrecorded(y, level)
             return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
 
         return rule
@@ -904,8 +914,10 @@ class VariableSystem:
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             ((x,), (node,)) = split(level, args)
             y = row(x, **params)
-            if node is None or (paused and is_paused(level)):
+            if paused and is_paused(level):
                 return y
+            if node is None:
+                return unrecorded(y, level)
             prints: list[Print] = []
             chosen = keep_params(row.chosen(x, y, params), prints)
             edges = [(node, None, Gathered(row.gather, shape_of(x), chosen))]

@@ -295,7 +295,7 @@ def _scalar_output(ys: list[Any], name: str) -> Any:
             "ad.jacobian, or reduce the output, as in np.sum(f(x))"
         )
     (y,) = ys
-    if rules.dtype_of(y).kind not in "f" and not (rules.dtype_of(y).kind in "iu"):
+    if rules.dtype_of(y).kind not in "fiu":
         raise TypeError(
             f"{name} is of a real-valued function; f gave a value of dtype {rules.dtype_of(y)}"
         )
@@ -517,13 +517,13 @@ def _pushed_basis(
         return tangents, rebuild_out
     turned, _ = pushed([0 * e if _is_real(e) else 1j * e for e in basis])
     # Rows of real arguments were not turned: they have nothing to hold against.
-    own_rows = np.any([np.reshape(e != 0, (lead[0], -1)).any(axis=1) for e in basis if not _is_real(e)], axis=0)  # fmt: skip  # noqa: E501
+    complex_rows = sum(np.reshape(e, (lead[0], -1)).any(axis=1) for e in basis if not _is_real(e))
     out = []
     for t, u in zip(tangents, turned, strict=True):
         if _is_real(t):
             out.append(t + 1j * u)
         else:
-            mask = np.reshape(own_rows, lead + (1,) * (len(shape_of(t)) - 1))
+            mask = np.reshape(complex_rows, lead + (1,) * (len(shape_of(t)) - 1))
             _check_holomorphic(rules.where(mask, u - 1j * t, 0), t)
             out.append(t)
     return out, rebuild_out
@@ -535,8 +535,8 @@ def _check_holomorphic(excess: Any, slope: Any) -> None:
     if np.any(excess > 1e-6 * np.max(slope, initial=0)):
         raise TypeError(
             "jacobian: at a complex point, a complex output must be a holomorphic function (one "
-            "without conj, real, imag or abs); use ad.jvp or ad.vjp, which take a direction, or give "
-            "real and imaginary parts as arguments of their own"
+            "without conj, real, imag or abs); use ad.jvp or ad.vjp, which take a direction, or "
+            "give real and imaginary parts as arguments of their own"
         )
 
 
