@@ -18,8 +18,8 @@ import pytest
 from hypothesis import settings
 
 import dualad as ad
-from dualad import primitive, rules, tape
-from dualad.primitive import Elementwise, Implicit, Primitive
+from dualad import rules, tape
+from dualad.primitive import Elementwise, Implicit, Primitive, _open_levels, paused
 from dualad.tree import flatten
 
 settings.register_profile("table", derandomize=True, deadline=None, max_examples=25, database=None)
@@ -35,8 +35,8 @@ def nothing_is_left_behind():
     """No level open, no tape, no pause, and no global state of NumPy or Python changed."""
     before = np.geterr(), sys.getrecursionlimit()
     yield
-    assert not primitive._open_levels(), "a transform left its level open"
-    assert not primitive.paused, "no_grad was not ended"
+    assert not _open_levels(), "a transform left its level open"
+    assert not paused, "no_grad was not ended"
     assert not tape.is_recording(), "a record or a tape was not ended"
     assert (np.geterr(), sys.getrecursionlimit()) == before
 
@@ -88,7 +88,8 @@ def samples_of(row: Primitive) -> dict[str, Sample]:
         variable = tuple(i for i, w in enumerate(whole) if not w)
         patterns = {"": [()], "(2,3)": [(2, 3)]}
         if len(variable) > 1:
-            patterns |= {"(3,)(2,3)": [(3,), (2, 3)], "()(2,)": [(), (2,)], "(2,1)(3,)": [(2, 1), (3,)]}
+            patterns |= {"(3,)(2,3)": [(3,), (2, 3)], "()(2,)": [(), (2,)]}
+            patterns |= {"(2,1)(3,)": [(2, 1), (3,)]}
         for name, pattern in patterns.items():
             each = itertools.islice(itertools.cycle(pattern), len(whole))
             args = tuple(
@@ -163,7 +164,7 @@ def agree():
 POINTS = {
     "c": 0.7,
     "d": 1.3,
-    "x": np.array([0.3, -1.2, 0.8, 2.1]),
+    "x": np.array([0.3, -1.2, 0.8, 1.9]),
     "y": np.array([1.1, 0.4, -0.9, 0.6]),
     "A": np.array([[0.5, -1.1, 0.9, 1.7], [2.3, 0.2, -0.4, 0.6], [-0.8, 1.4, 1.2, -0.3]]),
     "B": np.array([[1.2, 0.1, -0.7], [0.4, -1.5, 0.8], [0.3, 2.2, 0.9], [-0.6, 0.5, 1.6]]),
@@ -244,7 +245,7 @@ def call():
     def check(text: str) -> None:
         names = [n for n in POINTS if re.search(rf"(?<![\w.]){n}(?![\w=])", text)]
         scope = {"np": np}
-        if "\n" in text or " = " in text and "lambda" not in text:
+        if "\n" in text or (" = " in text and "lambda" not in text):
             body = "\n    ".join(text.strip().split("\n"))
             exec(f"def f({', '.join(names)}):\n    {body}\n    return z", scope)
             f = scope["f"]
