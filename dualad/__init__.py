@@ -4,6 +4,8 @@ from dualad.checking import CheckError as CheckError
 from dualad.checking import check as check
 from dualad.checkpointing import checkpoint as checkpoint
 from dualad.checkpointing import checkpoint_loop as checkpoint_loop
+from dualad.compiler import CompileWarning as CompileWarning
+from dualad.compiler import compile as compile
 from dualad.dual import Dual as Dual
 from dualad.harness.compare import compare as compare
 from dualad.hyperdual import HyperDual as HyperDual

@@ -44,6 +44,10 @@ from dualad.primitive import (
     value_of,
 )
 from dualad.protocols import ArrayNumber, Operators, namespace_of
+from dualad.rules import creations
+from dualad.rules.lifting import lift
+from dualad.rules.linear import is_basic
+from dualad.rules.plain import plain_functions, refused_functions
 from dualad.tree import flatten
 
 #: functions whose answer depends on shapes and types alone, which a program takes as given
@@ -53,7 +57,10 @@ _STATIC = {
 }  # fmt: skip
 
 #: functions that write to an argument: there is no value to record
-_WRITERS = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+_WRITERS = {
+    np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, np.save, np.savez,
+    np.savetxt, np.savez_compressed,
+}  # fmt: skip
 
 
 class GuardError(RuntimeError):
@@ -254,7 +261,7 @@ class Recording:
         if type(x) is slice:
             return slice(*(operator.index(e) if isinstance(e, Tracer) else e
                            for e in (x.start, x.stop, x.step)))  # fmt: skip
-        return rules.lift(x) if type(x) is np.ndarray and x.dtype == object else x
+        return lift(x) if type(x) is np.ndarray and x.dtype == object else x
 
     def _index(self, index: Any) -> Any:
         """An index, in which a mask decides a shape: so it is guarded, and plain."""
@@ -311,23 +318,22 @@ class Tracer(Operators):
             return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
         call = method == "__call__"
         function = ufunc if call else getattr(ufunc, method)
-        key: Any = ufunc if call else (ufunc, method)
-        row = implementations.get(key)
+        row = implementations.get(ufunc)
         if call and not kwargs and isinstance(row, Primitive):
             return row(*inputs)
-        if row is not None and function not in self.recording.busy:
-            return self._carried_out(
-                function, rules.call_ufunc, (ufunc, method, inputs, kwargs), {}
-            )
-        if method == "at":
-            raise rules.no_rule(ufunc, ".at")
+        looks = ufunc in plain_functions or ufunc in refused_functions or row is None
+        if method == "at" or not (looks or function in self.recording.busy):
+            answer = super().__array_ufunc__
+            return self._carried_out(function, answer, (ufunc, method, *inputs), kwargs)
         return self._recorded(function, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        implementation = implementations.get(func)
-        if func in _STATIC or func in self.recording.busy or implementation is None:
-            return self._recorded(func, args, kwargs)
-        return self._carried_out(func, implementation, args, kwargs)
+        answer = super().__array_function__
+        looks = func in plain_functions or func in refused_functions or func in _STATIC
+        known = func in implementations or func in creations
+        if func in _WRITERS or (known and not looks and func not in self.recording.busy):
+            return self._carried_out(func, answer, (func, types, args, kwargs), {})
+        return self._recorded(func, args, kwargs)
 
     def _carried_out(self, function: Any, answer: Any, args: Any, kwargs: Any) -> Any:
         """The table's answer; where it looks at values with the same function, it is recorded."""
@@ -437,7 +443,7 @@ def _seen(x: Any) -> Any:
     """What a function that looks at values gets: no number above a tracer."""
     if type(x) is tuple or type(x) is list:
         return type(x)(map(_seen, x))
-    return value_of(rules.lift(x)) if isinstance(x, (Number, np.ndarray)) else x
+    return value_of(lift(x)) if isinstance(x, (Number, np.ndarray)) else x
 
 
 class TracerSystem:
@@ -808,7 +814,7 @@ def _base_of(op: Operation) -> Operation | None:
         return None
     if op.label in _VIEWS or op.function is operator.getitem:
         return of
-    return of if op.label == "getitem" and rules.is_basic(op.params["index"]) else None
+    return of if op.label == "getitem" and is_basic(op.params["index"]) else None
 
 
 def _fresh(y: Any) -> Any:
@@ -978,7 +984,7 @@ def record(
             tracers = [recording.input(_as_traced(x)) if traced(x) else x for x in leaves]
             args, kwargs = rebuild(list(tracers))
             results, rebuild_out = flatten(f(*args, **kwargs))
-            results = [rules.lift(y) for y in results]
+            results = [lift(y) for y in results]
         finally:
             traces.remove(recording)
         outputs = []
