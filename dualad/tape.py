@@ -519,8 +519,7 @@ def walk(
         if ct is None:
             continue  # never reached: an adjoint that is zero in value may carry tangents
         if node in wanted:
-            spread = type(ct) is float and node.shape
-            arrived[node] = np.full(node.shape, ct) if spread else ct
+            arrived[node] = spread(ct, node)
         if type(node) is not Node:
             if type(node) is Leaf:
                 continue
@@ -531,7 +530,7 @@ def walk(
                 continue
             if isinstance(node, Slot):
                 bundle = node.edges[0][0]  # type: ignore[index]
-                adjoint.setdefault(bundle, {})[node.index] = ct
+                adjoint.setdefault(bundle, {})[node.index] = spread(ct, node)
                 continue
         if type(ct) is float and node.shape:
             _walk_constant(node, ct, adjoint, owned, strong)
@@ -553,8 +552,13 @@ def walk(
                 c = pull(ct, lead)
             add(parent, c, lead, adjoint, owned)
     for node in wanted & adjoint.keys():  # older than the record: reached, but not walked
-        arrived[node] = adjoint[node]
+        arrived[node] = spread(adjoint[node], node)
     return arrived
+
+
+def spread(ct: Any, node: Node) -> Any:
+    """A cotangent in the shape of its node: one float may stand for all entries."""
+    return np.full(node.shape, ct) if type(ct) is float and node.shape else ct
 
 
 def _walk_constant(node: Node, ct: float, adjoint: Any, owned: set[Node], strong: bool) -> None:
@@ -563,25 +567,23 @@ def _walk_constant(node: Node, ct: float, adjoint: Any, owned: set[Node], strong
     Such is the cotangent of what was summed up; it is not spread over an array before it
     meets one, and 1.0 is not multiplied by.
     """
-    spread: Any = None
+    whole: Any = None
     for parent, partial, pull in node.edges or ():
         if pull is None and parent.shape == node.shape:
-            if type(partial) is int or type(partial) is float:
-                add(parent, partial * ct, (), adjoint, owned)
+            if type(partial) is int or type(partial) is float or shape_of(partial) == node.shape:
+                c = partial if ct == 1.0 else rules.scaled(partial, ct) if strong else partial * ct
+                add(parent, float(c) if type(c) is int else c, (), adjoint, owned)
                 continue
-            if shape_of(partial) == node.shape:
-                add(parent, partial if ct == 1.0 else partial * ct, (), adjoint, owned)
-                continue
-        if spread is None:
-            spread = np.full(node.shape, ct)
+        if whole is None:
+            whole = spread(ct, node)
         if pull is None:
-            add(parent, rules.scaled(partial, spread), (), adjoint, owned)
+            add(parent, rules.scaled(partial, whole), (), adjoint, owned)
         elif type(pull) is Scatter:
-            _scatter_into(parent, pull, spread, (), adjoint, owned)
+            _scatter_into(parent, pull, whole, (), adjoint, owned)
         elif strong and type(pull) is Transposed:
-            add(parent, pull(spread, (), strong), (), adjoint, owned)
+            add(parent, pull(whole, (), strong), (), adjoint, owned)
         else:
-            add(parent, pull(spread, ()), (), adjoint, owned)
+            add(parent, pull(whole, ()), (), adjoint, owned)
 
 
 def add(

@@ -514,7 +514,7 @@ def test_never_more_than_s_states_are_stored(n, s):
     # record, its sum and its sweep need at a time.
     x = np.linspace(0.5, 1.5, 100_000)
     f = reverse(lambda x: np.sum(ad.checkpoint_loop(np.sin, x, n, snapshots=s)))
-    assert peak_bytes(f, x) <= min(s, n) + 5.5
+    assert peak_bytes(f, x) <= min(s, n) + 6.5
 
 
 def test_nested_states_parameters_and_second_order():
