@@ -396,7 +396,7 @@ class ArrayNumber(Operators):
     def __imod__(self, other: Any) -> Any:
         return self._in_place(self % other)
 
-    def __ipow__(self, other: Any) -> Any:
+    def __ipow__(self, other: Any) -> Any:  # type: ignore[misc, override]
         return self._in_place(self**other)
 
     def __imatmul__(self, other: Any) -> Any:

@@ -71,7 +71,7 @@ z = A.copy(); np.copyto(z, x)
 z = A.copy(); np.copyto(z, c, where=A > 0)
 z = A.copy(); np.fill_diagonal(z, c)
 z = A.T.copy(); np.fill_diagonal(z, x[:3], wrap=True)
-z = A.copy(); np.put_along_axis(z, np.array([[0], [3], [1]]), x[:3, None], axis=1)
+z = A.copy(); i = np.array([[0], [3], [1]]); np.put_along_axis(z, i, x[:3, None], 1)
 z = x.copy(); np.add.at(z, [0, 0, 2], y[:3])
 z = x.copy(); np.subtract.at(z, [0, 0, 2], c)
 z = x.copy(); np.multiply.at(z, [0, 0, 2], [c, d, 2.0])
@@ -92,7 +92,7 @@ z = [0.0, 0.0, 0.0]; z[1] = c; z[2] = c * d
 z = c; z *= d; z += 1; z **= 2; z = z + c
 z = x.copy(); z[1] = c; z[1] = z[1] * z[1]; z = np.cumsum(z)
 z = np.zeros_like(x)\nfor i in range(1, 4):\n    z[i] = 0.5 * z[i - 1] + x[i]
-z = np.zeros_like(A)\nfor i in range(3):\n    for j in range(4):\n        z[i, j] = x[j] * A[i, j] + (z[i - 1, j] if i else c)
+z = A.copy()\nfor i in range(1, 3):\n    for j in range(4):\n        z[i, j] = x[j] * z[i - 1, j] + c
 z = np.zeros((4,), like=x[:1]); z[0] = c; z[1:] = c * d
 z = np.zeros_like(x, shape=(2,)); z[0] = c
 z = np.zeros_like(x, dtype=bool); z[0] = True; z = np.where(z, x, c)

@@ -398,7 +398,8 @@ CALLS = """
 CALLS = [line.strip() for line in CALLS.strip().splitlines()]
 
 #: names that the oldest NumPy does not have, or the newest no longer
-LATER = {name for name in ("matrix_transpose", "unstack", "astype", "permute_dims") if not hasattr(np, name)}
+NAMES = ("matrix_transpose", "unstack", "astype", "permute_dims")
+LATER = {name for name in NAMES if not hasattr(np, name)}
 
 
 @pytest.mark.parametrize("text", [c for c in CALLS if not any(f"np.{n}(" in c for n in LATER)])

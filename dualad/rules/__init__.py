@@ -23,6 +23,6 @@ from dualad.rules.reductions import *  # noqa: F403
 from dualad.rules.selection import *  # noqa: F403
 from dualad.rules.statistics import *  # noqa: F403
 from dualad.rules.plain import *  # noqa: F403
-from dualad.rules.ufuncs import call_function, call_ufunc, no_rule, write_into
+from dualad.rules.ufuncs import *  # noqa: F403
 
 elementwise_rows = frozenset(r for r in Primitive.table.values() if isinstance(r, Elementwise))

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import OBJECT, Number, implementations, lifters, shape_of, value_of
+from dualad.primitive import OBJECT as OBJECT
+from dualad.primitive import Number, implementations, lifters, shape_of, value_of
 
 
 def lift(x: Any) -> Any:

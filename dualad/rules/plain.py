@@ -104,7 +104,7 @@ refuse(
 refuse(
     "dates have no derivative",
     *existing(
-        "busday_count", "busday_offset", "is_busday", "busday_offset", "datetime_as_string", "isnat",
+        "busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat",
         "datetime_data",
     ),
 )  # fmt: skip

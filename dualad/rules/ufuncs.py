@@ -183,7 +183,7 @@ _ACCUMULATIONS: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
 def _method_of(ufunc: Any, method: str) -> Callable[..., Any]:
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         raise ValueError(f"{method} only supported for ufuncs of two arguments with one result")
-    methods = {
+    methods: dict[str, Callable[..., Any]] = {
         "reduce": reduce, "accumulate": accumulate, "outer": outer, "reduceat": reduceat, "at": at,
     }  # fmt: skip
     return methods[method]
@@ -212,8 +212,8 @@ def reduce(
     axes = axes_from_end(axis, ndim)
     if len(axes) > 1 and ufunc.identity is None and ufunc not in _ANY_ORDER:
         raise ValueError(
-            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be "
-            "specified"
+            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis "
+            "may be specified"
         )
     folded = _to_front(a, axes)
     mask = None

@@ -39,7 +39,9 @@ def asarray(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 @implements(np.array)
-def array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwargs: Any) -> Any:
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwargs: Any
+) -> Any:
     """A new array or number."""
     a = asarray(object, dtype)
     a = copied(a) if copy else a
@@ -97,8 +99,8 @@ def constant(y: Any, like: Any) -> Any:
     """A plain array as a number of that system without slope, where it can have one."""
     if y.dtype.kind not in "fc" or not y.shape or not isinstance(like, Number):
         return y
-    array = like if shape_of(like) else reshape(like, (1,))
-    return array.constant(y)  # type: ignore[attr-defined]
+    array: Any = like if shape_of(like) else reshape(like, (1,))
+    return array.constant(y)
 
 
 # ------------------------------------------------------------------------------- like=
@@ -118,7 +120,9 @@ for _function in existing("zeros", "ones", "empty", "arange", "eye", "identity",
     creations[_function] = _creates(_function)
 
 
-def _full(like: Any, shape: Any, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _full(
+    like: Any, shape: Any, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any
+) -> Any:
     fill_value = as_array(fill_value)
     if not isinstance(fill_value, Number):
         return constant(np.full(shape, fill_value, dtype), like)
@@ -150,8 +154,8 @@ def linspace(
     steps = np.arange(num, dtype=np.float64).reshape((-1,) + (1,) * ndim)
     y = start + steps * step if parts > 0 else start + steps * (stop - start)
     if endpoint and num > 1:
-        last = broadcast_to(stop, shape_of(y)[1:])
-        y = concatenate([getitem(y, slice(0, -1)), expand_dims(last, 0) if ndim else reshape(last, (1,))])
+        last = reshape(broadcast_to(stop, shape_of(y)[1:]), (1, *shape_of(y)[1:]))
+        y = concatenate([getitem(y, slice(0, -1)), last])
     y = moveaxis(y, 0, axis) if axis else y
     if dtype is not None:
         y = astype(y, dtype)
@@ -223,10 +227,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 @implements(np.ix_)
 def ix_(*args: Any) -> Any:
     """An open grid."""
+    xs = [np.nonzero(a)[0] if dtype_of(a).kind == "b" else a for a in map(as_array, args)]
     return tuple(
-        reshape(x, (1,) * i + (-1,) + (1,) * (len(args) - 1 - i))
-        for i, x in enumerate(np.nonzero(a)[0] if dtype_of(a) == bool else a for a in map(as_array, args))
-    )  # fmt: skip
+        reshape(x, (1,) * i + (-1,) + (1,) * (len(args) - 1 - i)) for i, x in enumerate(xs)
+    )
 
 
 # ----------------------------------------------------------------- functions on slices

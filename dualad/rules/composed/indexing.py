@@ -89,10 +89,10 @@ def _changed(change: Callable[..., Any], target: Any, sources: tuple[Any, ...]) 
 
 
 @implements(np.put)
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """``a.flat[ind] = v``."""
     places = plainly(ind)
-    written("np.put", lambda n, s: np.put(n, places, s, mode=mode), a, v)  # type: ignore[call-overload]
+    written("np.put", lambda n, s: np.put(n, places, s, mode=mode), a, v)
 
 
 @implements(np.place)
@@ -144,7 +144,7 @@ def unique(
         value, return_index=True, return_inverse=True, return_counts=True, axis=axis,
         equal_nan=equal_nan,
     )  # fmt: skip
-    distinct = gathered(reshape(a, (-1,)), index) if axis is None else moved(np.take, a, index, axis)
+    distinct = moved(np.take, a, index, axis)
     extra = [x for x, wanted in ((index, return_index), (inverse, return_inverse),
                                  (counts, return_counts)) if wanted]  # fmt: skip
     return (distinct, *extra) if extra else distinct
@@ -236,7 +236,9 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @implements(np.partition)
-def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
     """Entries arranged so that the k-th is in its sorted place."""
     a = as_array(a)
     if axis is None:

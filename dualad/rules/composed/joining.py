@@ -245,8 +245,8 @@ def _continued(a: Any, widths: Any, mode: str, stat_length: Any = None) -> Any:
         from_left, from_right = (min(n, length) for length in lengths[axis])
         left = statistic(_along(a, axis, slice(0, from_left)), axis=axis, keepdims=True)
         right = statistic(_along(a, axis, slice(n - from_right, n)), axis=axis, keepdims=True)
-        a = concatenate([moved(np.repeat, left, before, axis), a, moved(np.repeat, right, after, axis)],
-                        axis)  # fmt: skip
+        left, right = moved(np.repeat, left, before, axis), moved(np.repeat, right, after, axis)
+        a = concatenate([left, a, right], axis)
     return a
 
 

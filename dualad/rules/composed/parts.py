@@ -31,7 +31,7 @@ def clip(
 
 def _bound(old: Any, new: Any, name: str) -> Any:
     if old is not np._NoValue and new is not np._NoValue:
-        raise ValueError(f"Passing `{name}` keyword argument when `a_{name}` is provided is forbidden.")
+        raise ValueError(f"{name}= and a_{name} are the same bound: give one of them")
     bound = new if old is np._NoValue else old
     return None if bound is np._NoValue or bound is None else as_array(bound)
 

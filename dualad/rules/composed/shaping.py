@@ -196,14 +196,20 @@ def resize(a: Any, new_shape: Any) -> Any:
 def tril(m: Any, k: int = 0) -> Any:
     """The lower triangle."""
     m = as_array(m)
-    return where(np.tri(*shape_of(m)[-2:], k=k, dtype=bool), m, 0)
+    return where(_below(m, k), m, 0)
 
 
 @implements(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
     """The upper triangle."""
     m = as_array(m)
-    return where(np.tri(*shape_of(m)[-2:], k=k - 1, dtype=bool), 0, m)
+    return where(_below(m, k - 1), 0, m)
+
+
+def _below(m: Any, k: int) -> Any:
+    """The places on and below a diagonal of the last two axes."""
+    tri: Any = np.tri
+    return tri(*shape_of(m)[-2:], k=k, dtype=bool)
 
 
 @implements(np.diagonal)
