@@ -250,7 +250,7 @@ def test_the_slope_in_q_at_an_entry_is_the_smaller_one(q, x, slope):
         assert ad.grad(lambda q: np.quantile(x, q), mode=mode)(q) == pytest.approx(slope)
 
 
-@pytest.mark.parametrize("name", "nansum nanprod nanmean nanvar nanstd nanmax nanmedian".split())
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmedian"])
 def test_a_nan_that_is_left_out_has_no_slope(name, agree):
     f = getattr(np, name)
     x = np.array([1.3, np.nan, 0.7, 2.0, np.nan])
@@ -287,3 +287,22 @@ def test_a_result_without_degrees_of_freedom_warns_as_numpy_does():
 def test_weights_that_sum_to_zero_are_refused():
     with pytest.raises(ZeroDivisionError, match="sum to zero"):
         ad.grad(lambda w: np.average([1.0, 2.0], weights=w))(np.array([1.0, -1.0]))
+
+
+KEEPING = """
+    np.prod np.cumprod np.var np.std np.ptp np.average np.median np.nansum np.nanprod np.nanmean
+    np.nanvar np.nanstd np.nanmax np.nanmedian np.sort np.cov np.corrcoef np.logaddexp.reduce
+    np.diff np.ediff1d np.trapezoid np.unwrap np.gradient np.polyder np.poly np.roots
+    np.fft.fft np.fft.rfft np.fft.irfft np.fft.hfft
+"""
+
+
+@pytest.mark.parametrize("name", KEEPING.split())
+def test_single_precision_stays_what_numpy_makes_of_it(name):
+    f = eval(name, {"np": np})
+    x = np.array([0.3, -1.2, 0.8, 1.9], np.float32)
+    wanted = np.asarray(f(x)).dtype
+    y, slope = ad.jvp(f, (x,), (np.ones_like(x),))
+    assert (np.asarray(y).dtype, np.asarray(slope).dtype) == (wanted, wanted)
+    y, pullback = ad.vjp(f, x)
+    assert pullback(np.ones_like(y))[0].dtype == np.float32

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Linear, implements, shape_of
-from dualad.rules.lifting import as_array
+from dualad.rules.lifting import as_array, dtype_of
 from dualad.rules.linear import axes_from_end, concatenate, conjugate, from_end, ndim_of
 from dualad.rules.reductions import along
 
@@ -87,7 +87,7 @@ def _fitted(x: Any, n: int, axis: int) -> Any:
         return along(x, axis, slice(0, n))
     padding = list(shape)
     padding[axis] = n - shape[axis]
-    return concatenate([x, np.zeros(padding)], axis)
+    return concatenate([x, np.zeros(padding, dtype_of(x))], axis)
 
 
 def _length(given: Any, default: int) -> int:
@@ -127,7 +127,7 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The half spectrum of real input."""
     a = as_array(a)
-    if np.dtype(a.dtype).kind == "c":
+    if dtype_of(a).kind == "c":
         raise TypeError("np.fft.rfft is of real input; use np.fft.fft")
     axis = from_end(axis, ndim_of(a))
     a = _fitted(a, _length(n, shape_of(a)[axis]), axis)

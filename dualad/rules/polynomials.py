@@ -14,7 +14,7 @@ import numpy as np
 
 from dualad.primitive import Multilinear, implements, shape_of, value_of
 from dualad.rules.composed import stack
-from dualad.rules.lifting import as_array
+from dualad.rules.lifting import as_array, dtype_of
 from dualad.rules.linear import (
     broadcast_to,
     concatenate,
@@ -67,7 +67,7 @@ def _pulled(ct: Any, other: Any, length: int) -> Any:
 def _turned(v: Any) -> Any:
     """The entries in reverse order, conjugated."""
     v = getitem(v, (slice(None, None, -1),))
-    return conjugate(v) if np.dtype(v.dtype).kind == "c" else v
+    return conjugate(v) if dtype_of(v).kind == "c" else v
 
 
 _convolve_row = Multilinear(
@@ -163,9 +163,9 @@ def polyadd(a1: Any, a2: Any) -> Any:
     a1, a2 = _coefficients(a1), _coefficients(a2)
     missing = shape_of(a2)[0] - shape_of(a1)[0]
     if missing > 0:
-        a1 = concatenate([np.zeros(missing), a1])
+        a1 = concatenate([np.zeros(missing, dtype_of(a1)), a1])
     elif missing < 0:
-        a2 = concatenate([np.zeros(-missing), a2])
+        a2 = concatenate([np.zeros(-missing, dtype_of(a2)), a2])
     return a1 + a2
 
 
@@ -236,9 +236,10 @@ def poly(seq_of_zeros: Any) -> Any:
         zeros = np.linalg.eigvals(zeros)
     elif ndim_of(zeros) != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
-    a: Any = np.ones(1)
+    one = np.ones(1, dtype_of(zeros))
+    a: Any = one
     for i in range(shape_of(zeros)[0]):
-        a = convolve(a, concatenate([np.ones(1), -zeros[i : i + 1]]))
+        a = convolve(a, concatenate([one, -zeros[i : i + 1]]))
     roots = value_of(zeros)
     if np.iscomplexobj(roots) and np.all(np.sort(roots) == np.sort(np.conjugate(roots))):
         a = np.real(a)
@@ -259,7 +260,7 @@ def roots(p: Any) -> Any:
     n = shape_of(p)[0]
     if n < 2:
         return np.zeros(trailing)
-    companion = concatenate([reshape(-p[1:] / p[0], (1, n - 1)), np.eye(n - 1)[:-1]])
+    companion = concatenate([reshape(-p[1:] / p[0], (1, n - 1)), np.eye(n - 1, dtype=dtype_of(p))[:-1]])
     found = np.linalg.eigvals(companion)
     return concatenate([found, np.zeros(trailing)]) if trailing else found
 
@@ -278,7 +279,7 @@ def polyfit(
     if shape_of(x)[0] != shape_of(y)[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is None:
-        rcond = shape_of(x)[0] * np.finfo(value_of(x).dtype).eps
+        rcond = shape_of(x)[0] * np.finfo(dtype_of(x)).eps
     columns = [np.ones(shape_of(x))]
     for _ in range(order - 1):
         columns.insert(0, columns[0] * x)

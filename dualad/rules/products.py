@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import implements, shape_of
-from dualad.rules.lifting import as_array
+from dualad.rules.lifting import as_array, dtype_of
 from dualad.rules.linear import (
     concatenate,
     conjugate,
@@ -54,7 +54,7 @@ def cross(
 
 def _in_space(x: Any) -> Any:
     shape = shape_of(x)
-    return x if shape[-1] == 3 else concatenate([x, np.zeros((*shape[:-1], 1))], -1)
+    return x if shape[-1] == 3 else concatenate([x, np.zeros((*shape[:-1], 1), dtype_of(x))], -1)
 
 
 @implements(np.kron)
@@ -82,7 +82,7 @@ def matvec(x1: Any, x2: Any) -> Any:
 def vecmat(x1: Any, x2: Any) -> Any:
     """Every vector of a stack, conjugated, times the matrix of its own."""
     x1 = as_array(x1)
-    if np.dtype(x1.dtype).kind == "c":
+    if dtype_of(x1).kind == "c":
         x1 = conjugate(x1)
     return getitem(matmul(expand_dims(x1, -2), as_array(x2)), (..., 0, slice(None)))
 

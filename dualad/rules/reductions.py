@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import implements, shape_of, value_of
-from dualad.rules.composed import mean
+from dualad.rules.composed import counted, mean, over_count
 from dualad.rules.elementwise import logaddexp, multiply
-from dualad.rules.lifting import as_array, lift
+from dualad.rules.lifting import as_array, dtype_of, lift
 from dualad.rules.linear import (
     astype,
     axes_from_end,
@@ -178,7 +178,7 @@ def _running(
     if first is not None:
         shape = list(shape_of(x))
         shape[axis] = 1
-        y = concatenate([np.full(shape, first), y], axis)
+        y = concatenate([np.full(shape, first, dtype_of(y)), y], axis)
     return y
 
 
@@ -210,13 +210,6 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
 # ------------------------------------------------------------------------ variance and spread
 
 
-def counted(shape: tuple[int, ...], axis: Any, mask: Any, keepdims: Any) -> Any:
-    """How many entries a reduction over axes takes together."""
-    if mask is True:
-        return math.prod(shape[i] for i in axes_from_end(axis, len(shape)))
-    return np.sum(np.broadcast_to(mask, shape), axis=axis, keepdims=bool(keepdims))
-
-
 @implements(np.var)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
@@ -237,8 +230,8 @@ def var(
     if where is not True:
         squared = np.where(where, squared, 0.0)
     freedom = counted(shape, axis, where, keepdims) - (ddof if correction is None else correction)
-    y = sum(squared, axis, keepdims=keepdims) / np.maximum(freedom, 0)
-    return y
+    freedom = freedom * (freedom > 0)
+    return over_count(sum(squared, axis, keepdims=keepdims), freedom)
 
 
 _mean = mean

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Linear, Selection, implements, shape_of, value_of
-from dualad.rules.lifting import as_array
+from dualad.rules.lifting import as_array, dtype_of
 from dualad.rules.linear import (
     axes_from_end,
     broadcast_to,
@@ -59,6 +59,7 @@ def _choose_extreme(value: Any, y: Any, *, axes: Shape, keepdims: bool) -> dict[
     # A NaN is the maximum of what holds it, and NaNs share as equal entries do.
     chosen = (value == top) | ((value != value) & (top != top))
     weights = chosen / np.add.reduce(chosen, axis=axes, keepdims=True)
+    weights = weights.astype(dtype_of(value))
     return {"weights": weights, "axes": axes, "keepdims": keepdims}
 
 

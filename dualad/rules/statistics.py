@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Number, implements, shape_of, value_of
-from dualad.rules.lifting import as_array, lift
-from dualad.rules.linear import concatenate, getitem, ndim_of, reshape, transpose
+from dualad.rules.lifting import as_array, dtype_of, lift
+from dualad.rules.linear import astype, concatenate, getitem, ndim_of, reshape, transpose
 from dualad.rules.linear import sum as sum_over
 from dualad.rules.multilinear import dot
 from dualad.rules.reductions import average, kept_shape, one_axis, spread
@@ -69,6 +69,7 @@ def _quantile(
 ) -> Any:
     a = as_array(a)
     shape, q_shape = shape_of(a), shape_of(q)
+    dtype = dtype_of(a) if type(q) in (int, float) else None  # a plain q has no precision
     skips = name.startswith("nan")
     lanes = _lanes(a, axis)
     missing = np.isnan(value_of(lanes))
@@ -87,6 +88,7 @@ def _quantile(
         of_ranks: Any = np.nanquantile if skips else np.quantile
         place = of_ranks(ranks, value_of(q), axis=-1, method=method, weights=weights)
         place = np.moveaxis(place, 0, -1)
+    place = np.asarray(place, dtype)
     y = _read(sort(lanes), place, q, count, method)
     if not skips:
         y = _nan_if_any(y, value_of(sort(value_of(lanes)))[..., -1:])
@@ -104,7 +106,7 @@ def _read(s: Any, place: Any, q: Any, count: Any, method: str) -> Any:
     nowhere = np.isnan(place)  # a lane with nothing but NaN
     place = np.where(nowhere, 0.0, place)
     below = np.floor(place).astype(np.intp)
-    part: Any = place - below
+    part: Any = place - below.astype(place.dtype)
     above = below + (part > 0)
     if isinstance(q, Number) and method in _MOVES:
         # At an entry the slope changes: take the side where it is smaller.
@@ -143,7 +145,7 @@ def percentile(
 ) -> Any:  # fmt: skip
     """Quantiles, with q in percent."""
     method = interpolation or method
-    q = np.true_divide(as_array(q), 100.0)
+    q = as_array(q) / 100.0
     return _quantile("percentile", a, q, axis, out, method, keepdims, weights)
 
 
@@ -166,7 +168,7 @@ def nanpercentile(
 ) -> Any:  # fmt: skip
     """Quantiles of what is not NaN, with q in percent."""
     method = interpolation or method
-    q = np.true_divide(as_array(q), 100.0)
+    q = as_array(q) / 100.0
     return _quantile("nanpercentile", a, q, axis, out, method, keepdims, weights)
 
 
@@ -203,7 +205,7 @@ def cov(
     if y is not None:
         x = concatenate([x, _observations(y, rowvar)], 0)
     if dtype is not None:
-        x = np.astype(x, dtype)
+        x = astype(x, dtype)
     if ddof is None:
         ddof = 0 if bias else 1
     w: Any = None
@@ -252,6 +254,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     weights = as_array(weights)
     if not isinstance(weights, Number):
         return np.bincount(x, weights, minlength)
+    weights = astype(weights, np.float64)
     x = np.asarray(x)
     length = np.bincount(x, minlength=minlength).size
     if x.shape != shape_of(weights):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import implements, shape_of, value_of
-from dualad.rules.lifting import as_array
+from dualad.primitive import implements, shape_of
+from dualad.rules.elementwise import divide
+from dualad.rules.lifting import as_array, dtype_of, plainly
 from dualad.rules.linear import axes_from_end
 from dualad.rules.linear import sum as total
 
@@ -19,13 +20,21 @@ def mean(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The mean over axes."""
-    a = as_array(a)
-    shape = shape_of(a)
-    if where is True:
-        count: Any = math.prod(shape[i] for i in axes_from_end(axis, len(shape)))
-    else:
-        count = np.sum(np.broadcast_to(value_of(where), shape), axis=axis, keepdims=keepdims)
-    return total(a, axis, dtype, None, keepdims, where=where) / count
+    a, where = as_array(a), plainly(where)
+    y = total(a, axis, dtype, None, keepdims, where=where)
+    return over_count(y, counted(shape_of(a), axis, where, keepdims))
 
 
-__all__ = ["mean"]
+def counted(shape: tuple[int, ...], axis: Any, mask: Any, keepdims: Any) -> Any:
+    """How many entries a reduction over axes takes together; an array if there is a mask."""
+    if mask is True:
+        return math.prod(shape[i] for i in axes_from_end(axis, len(shape)))
+    return np.sum(np.broadcast_to(mask, shape), axis=axis, keepdims=bool(keepdims))
+
+
+def over_count(y: Any, count: Any) -> Any:
+    """y over a count, in y's own precision."""
+    return divide(y, count if isinstance(count, (int, float)) else count.astype(dtype_of(y)))
+
+
+__all__ = ["counted", "mean", "over_count"]
