@@ -285,7 +285,7 @@ class DualSystem:
             if paused and is_paused(level):
                 return y
             if nested:
-                total = push(rules, y, primals, tangents)
+                total = quietly(push, rules, y, primals, tangents)
             elif type(y) is float:
                 total = quietly(push, scalar, y, primals, tangents)
             else:
@@ -389,7 +389,7 @@ class DualSystem:
                 return y
             if len(args) > 1:
                 tangents = filled(primals, tangents)
-            return dual(y, row(*tangents, **params), level)
+            return dual(y, quietly(row, *tangents, **params), level)
 
         return rule
 
@@ -402,7 +402,7 @@ class DualSystem:
             total = None
             for i, t in enumerate(tangents):
                 if t is not None:
-                    term = rules.strong(row, primals, i, t, params)
+                    term = quietly(rules.strong, row, primals, i, t, params)
                     total = term if total is None else total + term
             return dual(y, total, level)
 
@@ -414,7 +414,7 @@ class DualSystem:
             y = row(x, **params)
             if paused and is_paused(level):
                 return y
-            return dual(y, row.gather(t, **row.chosen(x, y, params)), level)
+            return dual(y, quietly(row.gather, t, **row.chosen(x, y, params)), level)
 
         return rule
 
@@ -424,7 +424,7 @@ class DualSystem:
             y = row(*primals, **params)
             if paused and is_paused(level):
                 return y
-            t = row.push(y, primals, tangents, **params)
+            t = quietly(row.push, y, primals, tangents, **params)
             if isinstance(y, tuple):
                 return tuple(
                     a if s is None else dual(a, s, level) for a, s in zip(y, t, strict=True)

@@ -350,8 +350,6 @@ class HyperDualSystem:
                 primals.append(a)
             y = row(*primals)
             xp = namespace_of(primals)
-            if xp is rules:
-                return parts(level, xp, y, primals, ours)
             return quietly(parts, level, xp, y, primals, ours)
 
         def parts(level: float, xp: Any, y: Any, primals: Any, ours: Any) -> Any:
@@ -425,9 +423,9 @@ class HyperDualSystem:
             (x,) = args
             return hyperdual(
                 row(x.primal, **params),
-                row(x.tangent1, **params),
-                row(x.tangent2, **params),
-                row(x.mixed, **params),
+                quietly(row, x.tangent1, **params),
+                quietly(row, x.tangent2, **params),
+                quietly(row, x.mixed, **params),
                 level,
             )
 

@@ -258,34 +258,33 @@ def opaque_in(x: Any) -> Iterator[Any]:
 # ----------------------------------------------------------------- quiet evaluation
 
 
-def quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` with NumPy's floating-point warnings off.
+class _Quiet(threading.local):
+    """A thread's context in which NumPy warns of nothing, and whether the thread is inside it."""
+
+    def __init__(self) -> None:
+        self.context = contextvars.Context()
+        self.context.run(np.seterr, all="ignore")
+        self.entered = False
+
+
+_quiet = _Quiet()
+
+
+def quietly(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """``function(*args, **params)`` with NumPy's floating-point warnings off.
 
     A partial may be infinite where the function itself is not; the user must see no
     warning that the plain function does not give.  ``np.errstate`` would cost a
     microsecond an operation; running inside a ready-made context costs a tenth.
     """
+    quiet = _quiet
+    if quiet.entered:  # a context cannot be entered twice: inside, warnings are off already
+        return function(*args, **params)
+    quiet.entered = True
     try:
-        context: contextvars.Context = _thread.quiet
-    except AttributeError:
-        context = _thread.quiet = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-    try:
-        return context.run(function, *args)
-    except RuntimeError:
-        # A context cannot be entered twice: inside, warnings are off already.
-        if contextvars_entered(context):
-            return function(*args)
-        raise
-
-
-def contextvars_entered(context: contextvars.Context) -> bool:
-    """Whether a context is being run."""
-    try:
-        context.run(int)
-    except RuntimeError:
-        return True
-    return False
+        return quiet.context.run(function, *args, **params)
+    finally:
+        quiet.entered = False
 
 
 # ----------------------------------------------------------------------- primitives
@@ -415,8 +414,8 @@ def evaluate_formula(formula: Callable[..., Any], xp: Any, y: Any, args: list[An
         try:
             return formula(xp, y, *args)
         except (ValueError, ArithmeticError):
-            return plain(formula(np, np.float64(y), *map(np.float64, args)))
-    return formula(xp, y, *args)
+            return plain(quietly(formula, np, np.float64(y), *map(np.float64, args)))
+    return quietly(formula, xp, y, *args)
 
 
 def plain(y: Any) -> Any:
