@@ -392,13 +392,103 @@ CALLS = """
     np.iscomplexobj(x) + x
     (x * 1j).dtype.kind == "c" and x
     np.finfo(x[0].dtype).eps + x
+    np.absolute(x)
+    np.amax(A, axis=1)
+    np.amin(A, axis=(0, 1))
+    np.asanyarray(x) * c
+    np.sort_complex(x)
+    np.asarray(x)[1:] * np.asarray(y)[:-1]
+    np.asarray(x, dtype=object) * 2
+    np.asarray_chkfinite(x) * 2
+    np.array([x, [c, 1.0, d, 2.0]]).T @ x[:2]
+    np.array([[x[0], x[1]], [c, d]]).sum(axis=0) * y[:2]
+    np.array([c, d, 3.0]) ** 2 / np.array([d, 1.0, c])
+    np.sqrt(np.array([c, d])) + np.log(np.array([c, d]))
+    np.abs(np.array([-c, d]))
+    np.array([c, d]) > 1
+    np.where(np.array([c, d]) > 1, np.array([c, d]), 0.0)
+    np.clip(np.array([c, d]), 0.0, x[:2] + 9)
+    np.concatenate([np.array([c, d]), x])
+    np.cumsum(np.array([c, d, 1.0]))
+    np.prod(np.array([c, d, 2.0]))
+    np.var(np.array([c, d, 2.0]))
+    np.median(np.array([c, d, 2.0, 5.0]))
+    np.sort(np.array([d, c]))
+    np.array([c, d])[np.argsort(np.array([d, c]))]
+    np.einsum("i,i->", np.array([c, d]), x[:2])
+    np.outer(np.array([c, d]), x)
+    np.linalg.norm(np.array([c, d, 1.0]))
+    np.linalg.det(np.stack([np.array([c, d]), x[:2]]))
+    np.diff(np.array([c, d, 1.0]))
+    np.exp(np.array([[c, d]])).T @ np.array([[c, d]])
+    np.tanh(np.array([c, [d, 1.0][0]]))
+    np.r_[x, c, 1.0] * 2
+    np.c_[x, y] @ x[:2]
+    np.array([c + 1j * d, c])
+    np.abs(np.fft.fft(x)) ** 2
+    np.inner(x, y)
+    np.inner(A, B.T)
+    np.outer(A, x)
+    np.vdot(x, y)
+    np.kron(Q, x[:2])
+    np.cross(x[:3], y[:3])
+    np.cross(Q, x[:3])
+    np.tensordot(A, B, 1)
+    np.tensordot(S, S, axes=([0, 2], [0, 2]))
+    np.einsum("ij,jk->ki", A, B)
+    np.einsum("...i,i", S, x)
+    np.einsum("ii->i", Q)
+    np.matmul(S, x)
+    np.matmul(S, B)
+    np.linalg.cholesky(Q @ Q.T)
+    np.linalg.cond(Q)
+    np.linalg.cond(B[:3], 1)
+    np.linalg.eig(np.diag([1.0, 4.0, 9.0]) + 0.3 * Q).eigenvalues
+    np.linalg.eigvals(np.diag([1.0, 4.0, 9.0]) + 0.3 * Q).real
+    np.linalg.eigh(Q + Q.T).eigenvalues
+    np.abs(np.linalg.eigh(Q + Q.T)[1])
+    np.linalg.eigvalsh(Q + Q.T, UPLO="U")
+    np.linalg.lstsq(B, x, rcond=None)[0]
+    np.linalg.norm(A)
+    np.linalg.norm(A, axis=1)
+    np.linalg.norm(x, 3)
+    np.linalg.norm(A, "nuc")
+    np.linalg.norm(S, 2, axis=(1, 2))
+    np.linalg.norm(A, 1)
+    np.linalg.norm(A, np.inf)
+    np.linalg.matrix_norm(S)
+    np.linalg.vector_norm(S, axis=(0, 1), ord=1)
+    np.linalg.matrix_power(Q, 3)
+    np.linalg.matrix_power(Q, -2)
+    np.linalg.multi_dot([A, B, Q])
+    np.linalg.pinv(A)
+    np.abs(np.linalg.qr(Q).Q)
+    np.abs(np.linalg.qr(B)[1])
+    np.linalg.slogdet(Q).logabsdet
+    np.linalg.slogdet(np.stack([Q, Q.T * 2]))[1]
+    np.linalg.svd(A, compute_uv=False)
+    np.abs(np.linalg.svd(A, full_matrices=False).Vh)
+    np.linalg.svdvals(A)
+    np.linalg.tensorinv(Q.reshape(3, 1, 3), ind=2)
+    np.linalg.tensorsolve(Q, x[:3])
+    np.linalg.solve(Q, B.T)
+    np.linalg.inv(np.stack([Q, Q + 1]))
+    np.linalg.det(np.stack([Q, Q.T * 2]))
+    np.linalg.outer(x, y)
+    np.linalg.cross(x[:3], y[:3])
+    np.linalg.vecdot(A, x)
+    np.vecdot(A, x)
+    np.matvec(A, x)
+    np.vecmat(x, B)
+    np.linalg.tensordot(A, B, axes=1)
+    np.linalg.matmul(A, B)
     np.issubdtype(c.dtype if hasattr(c, "dtype") else float, np.floating) * c
 """
 
 CALLS = [line.strip() for line in CALLS.strip().splitlines()]
 
 #: names that the oldest NumPy does not have, or the newest no longer
-NAMES = ("matrix_transpose", "unstack", "astype", "permute_dims")
+NAMES = ("matvec", "vecmat")
 LATER = {name for name in NAMES if not hasattr(np, name)}
 
 

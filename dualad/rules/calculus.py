@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import implements, shape_of, value_of
-from dualad.rules.lifting import as_array, lift
+from dualad.rules.lifting import as_array, existing, lift
 from dualad.rules.linear import (
     axes_from_end,
     broadcast_to,
@@ -158,7 +158,7 @@ def _edge(f0: Any, f1: Any, f2: Any, near: Any, far: Any) -> Any:
     )
 
 
-@implements(np.trapezoid)
+@implements(*existing("trapezoid", "trapz"))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of the piecewise linear function through samples."""
     y = as_array(y)

@@ -102,6 +102,11 @@ refuse(
     *existing("shares_memory", "may_share_memory"),
 )
 refuse(
+    "counts are plain, and edges move with the sample; count with ad.stop_gradient(sample), or "
+    "use np.histogram along one axis",
+    *existing("histogram2d", "histogramdd"),
+)
+refuse(
     "dates have no derivative",
     *existing(
         "busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat",
