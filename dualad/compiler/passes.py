@@ -69,12 +69,21 @@ def rewrite(program: Program, simplify: Simplify) -> Program:
         params = substituted(step.params, Operation, current)
         new: Any = operation(step, step.function, args, params)
         new = simplify(new)
-        if isinstance(new, Operation) and new not in there:
-            steps.append(new)
-            there.add(new)
+        if isinstance(new, Operation):
+            _place(new, steps, there)
         became[step] = new
     outputs = substituted(program.outputs, Operation, current)
     return Program(program.inputs, steps, outputs, program.rebuild, program.name)
+
+
+def _place(op: Operation, steps: list[Any], there: set[Operation]) -> None:
+    """Put an operation at the end, after those of its operands that are new as well."""
+    if op in there:
+        return
+    for operand in op.operands():
+        _place(operand, steps, there)
+    steps.append(op)
+    there.add(op)
 
 
 # ----------------------------------------------------------------------- constant folding
@@ -158,13 +167,19 @@ def _identity(op: Operation) -> Any:
 
 def _unspread(a: Any, i: int, op: Operation) -> Any:
     """An operand before it was broadcast, if the others have the result's shape anyway."""
-    if not (isinstance(a, Operation) and a.function is ROW["broadcast_to"]):
+    if not isinstance(a, Operation) or not (_of(a, "broadcast_to") or _of(a, "reshape")):
         return a
     inner = a.args[0]
+    shape = _shape(inner)
     others = [_shape(b) for j, b in enumerate(op.args) if j != i]
-    if _dtype(inner) != a.dtype or len(_shape(inner)) != a.params["ndim"]:
+    if _of(a, "broadcast_to"):
+        same = len(shape) == a.params["ndim"]
+    else:  # axes of length one in front are what broadcasting puts there
+        have = a.shape or ()
+        same = have == (1,) * (len(have) - len(shape)) + shape
+    if not same or _dtype(inner) != a.dtype or np.broadcast_shapes(*others, shape) != op.shape:
         return a
-    return inner if np.broadcast_shapes(*others, _shape(inner)) == op.shape else a
+    return _unspread(inner, i, op)
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -285,7 +300,8 @@ def _rearranged(op: Operation) -> Any:
         return Zeros(op.shape or (), op.dtype)
     if _same(x, op):
         return x
-    if _of(x, "reshape") or _of(x, "expand_dims"):
+    spreads = op.function is ROW["broadcast_to"]
+    if not spreads and (_of(x, "reshape") or _of(x, "expand_dims")):
         before = x.args[0]
         if _same(before, op):
             return before
@@ -314,7 +330,33 @@ def _picked(op: Operation) -> Any:
     whole = _same(x, op) and all(type(i) is slice or i is Ellipsis for i in index)
     if whole and all(i is Ellipsis or i.step in (None, 1) for i in index):
         return x  # nothing is left out, so nothing is picked
-    return op
+    if isinstance(x, Operation) and op.size == x.size and all(_leaves_all(i) for i in index):
+        return operation(op, ROW["reshape"], (x,), {"shape": op.shape, "ndim": len(_shape(x))})
+    return _vector_product(op, x)
+
+
+def _leaves_all(i: Any) -> bool:
+    return i is None or i is Ellipsis or (type(i) is slice and i == slice(None))
+
+
+def _vector_product(op: Operation, x: Any) -> Any:
+    """Matrix times columns, one a direction, and the columns dropped: one product of matrices."""
+    if not _of(x, "matmul") or op.params["index"] != (Ellipsis, 0) or op.dtype != np.float64:
+        return op
+    a, columns = x.args
+    if not _of(columns, "reshape") or len(_shape(a)) != 2 or len(x.shape or ()) != 3:
+        return op
+    rows = columns.args[0]
+    if len(_shape(rows)) != 2 or columns.shape != (*_shape(rows), 1):
+        return op
+    if isinstance(a, Operation):
+        turned = Operation.__new__(Operation)
+        turned.function, turned.args, turned.params = ROW["transpose"], (a,), {"perm": (-1, -2)}
+        turned.value, turned.name, turned.dtype = None, "", a.dtype
+        turned.shape = _shape(a)[::-1]
+    else:
+        turned = np.ascontiguousarray(a.T)
+    return operation(op, ROW["matmul"], (rows, turned), {"ndims": (2, 2)})
 
 
 def _kept(op: Operation) -> Any:
@@ -329,7 +371,13 @@ def _total(op: Operation) -> Any:
 
 
 def _scattered(op: Operation) -> Any:
-    return Zeros(op.shape or (), op.dtype) if isinstance(op.args[0], Zeros) else op
+    ct = op.args[0]
+    if isinstance(ct, Zeros):
+        return Zeros(op.shape or (), op.dtype)
+    if isinstance(ct, Operation) and ct.size == op.size and all(map(_leaves_all, op.params["index"])):
+        there = operation(op, ROW["reshape"], (ct,), {"shape": op.shape, "ndim": len(_shape(ct))})
+        return operation(op, ROW["add"], (_rearranged(there), 0.0))  # -0 becomes 0 in a sum
+    return op
 
 
 def _scattered_into(op: Operation) -> Any:
