@@ -420,8 +420,10 @@ def zeros_for(value: Any) -> Any:
 
 
 def ones_for(value: Any) -> Any:
-    """Ones of a value's shape and type, plain."""
-    return np.ones(shape_of(value), rules.dtype_of(value)) if shape_of(value) else 1.0
+    """Ones of a value's shape and type, plain; an exact number stays exact."""
+    if shape_of(value):
+        return np.ones(shape_of(value), rules.dtype_of(value))
+    return 1 if rules.dtype_of(value).kind == "O" else 1.0
 
 
 def own(ct: Any) -> Any:
@@ -569,11 +571,10 @@ def _walk_constant(node: Node, ct: float, adjoint: Any, owned: set[Node], strong
     """
     whole: Any = None
     for parent, partial, pull in node.edges or ():
-        if pull is None and parent.shape == node.shape:
-            if type(partial) is int or type(partial) is float or shape_of(partial) == node.shape:
-                c = partial if ct == 1.0 else rules.scaled(partial, ct) if strong else partial * ct
-                add(parent, float(c) if type(c) is int else c, (), adjoint, owned)
-                continue
+        if pull is None and parent.shape == node.shape and shape_of(partial) in ((), node.shape):
+            c = partial if ct == 1.0 else rules.scaled(partial, ct) if strong else partial * ct
+            add(parent, float(c) if type(c) is int else c, (), adjoint, owned)
+            continue
         if whole is None:
             whole = spread(ct, node)
         if pull is None:
@@ -759,7 +760,7 @@ class VariableSystem:
                 return y if any(nodes) else unrecorded(y, level)
             if type(y) is float:
                 return Variable(y, level, Node((), edges))
-            shape = y.shape
+            shape = shape_of(y)
             kind = VariableArray if shape else Variable
             return kind(y, level, node_for(shape, edges, is_real(y), prints))
 
@@ -868,7 +869,9 @@ class VariableSystem:
                     return unrecorded(y, level)
                 prints: list[Print] = []
                 params = keep_params(params, prints)
-                pull: Any = Scatter(row, p.shape, params) if accumulate else pull_for(0, [p.shape], params)
+                pull: Any = (
+                    Scatter(row, p.shape, params) if accumulate else pull_for(0, [p.shape], params)
+                )
                 edges = [(node, None, pull)]
                 return variable(y, level, node_for(shape_of(y), edges, is_real(y), prints))
             primals, nodes = split(level, args)

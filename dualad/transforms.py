@@ -89,6 +89,17 @@ def _outputs(y: Any, name: str) -> tuple[list[Any], Any]:
     return out, rebuild
 
 
+def _called(f: Function, args: Sequence[Any]) -> Any:
+    """f of numbers; where NumPy hides our advice behind an error of its own, ours is raised."""
+    try:
+        return f(*args)
+    except ValueError as error:
+        # z[0] = x, for a float array z: NumPy says "setting an array element with a sequence".
+        if isinstance(error.__cause__, TypeError) and "lose the derivative" in str(error.__cause__):
+            raise TypeError(str(error.__cause__)) from error
+        raise
+
+
 def _argnums(argnums: int | Sequence[int], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     chosen = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
     for i in chosen:
@@ -138,7 +149,7 @@ def _push(f: Function, parts: list[list[Any]], rebuilds: list[Any], tangents: li
             args.append(rebuild([
                 p if t is None else dual(p, t, level) for p, t in zip(leaves, ts, strict=True)
             ]))  # fmt: skip
-        ys, rebuild_out = _outputs(f(*args), name)
+        ys, rebuild_out = _outputs(_called(f, args), name)
         values, slopes = [], []
         for y in ys:
             if isinstance(y, Dual) and y.level == level:
@@ -213,7 +224,7 @@ class _Record:
                 rebuild([variable(p, level, n) for p, n in zip(group, nodes, strict=True)])
                 for group, nodes, rebuild in zip(parts, self.leaves, rebuilds, strict=True)
             ]
-            ys, self.rebuild = _outputs(f(*args), name)
+            ys, self.rebuild = _outputs(_called(f, args), name)
             self.nodes = []
             self.values = []
             for y in ys:
@@ -737,7 +748,7 @@ def _second(f: Function) -> Function:
         one = _ones(x)
         level = open_level()
         try:
-            y = f(hyperdual(x, one, one, _zeros(x), level), *args, **kwargs)
+            y = f(hyperdual(x, one, one, 0 * one, level), *args, **kwargs)
             if type(y) is HyperDual and y.level == level:
                 return y.mixed
             return _entries(y, x, level, "mixed")
@@ -753,7 +764,10 @@ def _one_point(x: Any) -> Any:
 
 
 def _ones(x: Any) -> Any:
-    return np.ones(shape_of(x), rules.dtype_of(x)) if shape_of(x) else 1.0
+    """Seeds of one in the shape of x; of an exact number an integer, so that slopes are exact."""
+    if shape_of(x):
+        return np.ones(shape_of(x), rules.dtype_of(x))
+    return 1 if rules.dtype_of(x).kind == "O" else 1.0
 
 
 def _entries(y: Any, x: Any, level: float, part: str) -> Any:
@@ -844,7 +858,7 @@ def _hessian_hyperdual(f: Function, points: tuple[Any, ...], chunk: int | None) 
                     for p, s, t in zip(flat, first, second, strict=True)
                 ]
                 args = [r(g) for r, g in zip(rebuilds, _regroup(seeds, parts), strict=True)]
-                ys, _ = _outputs(f(*args), "hessian")
+                ys, _ = _outputs(_called(f, args), "hessian")
                 value = _scalar_output(ys, "hessian")
                 at_level = isinstance(value, HyperDual) and value.level == level
                 pieces[a, c] = value.mixed if at_level else np.zeros((b - a, d - c))
