@@ -166,7 +166,7 @@ def _lengths(a: Any, s: Any, axes: Any, halved: bool = False) -> tuple[list[Any]
     if axes is None:
         axes = range(-n, 0) if s is None else range(-len(s), 0)
     at = [from_end(int(x), n) for x in axes]
-    lengths: list[Any] = [None] * len(at) if s is None else [None if m is None or m == -1 else m for m in s]
+    lengths: list[Any] = [None] * len(at) if s is None else [None if m == -1 else m for m in s]
     if len(lengths) != len(at):
         raise ValueError("Shape and axes have different lengths.")
     if halved and s is not None and s[-1] == -1:

@@ -1,8 +1,8 @@
 """Convolutions, and polynomials as ``np.polyval`` and its like have them: highest power first.
 
 The coefficients of a product of polynomials are the convolution of their coefficients, so one
-bilinear row carries this file.  It computes all of the convolution; ``same`` and ``valid``
-are parts of it, and so are its own transposes, with the other factor turned round.
+bilinear row carries this file: a convolution, all of it or the part where the shorter factor lies
+within the longer.  Each is the other's transpose, with one factor turned round.
 """
 
 from __future__ import annotations
@@ -31,37 +31,47 @@ from dualad.rules.reductions import squared_size
 # ------------------------------------------------------------------------------ convolution
 
 
-def _convolve(a: Any, v: Any, *, ndims: tuple[int, int]) -> Any:
-    """Last axes convolved; one of the two may be a stack, the other a vector.  Directions lead."""
+def _convolve(a: Any, v: Any, *, mode: str, ndims: tuple[int, int]) -> Any:
+    """Last axes convolved; one of the two may be a stack, the other a vector.  Directions lead.
+
+    Where the mode is valid, a is not the shorter one.
+    """
     if ndim_of(a) == ndim_of(v) == 1:
-        return np.convolve(a, v)
+        return np.convolve(a, v, mode)  # type: ignore[call-overload]
     rows, columns = (np.reshape(x, (-1, shape_of(x)[-1])) for x in (a, v))
     leads = [shape_of(a)[:-1], shape_of(v)[:-1]]
     pairs = [(x, y) for x in rows for y in columns]
     if ndim_of(v) > ndims[1]:
         leads.reverse()
         pairs = [(x, y) for y in columns for x in rows]
-    shape = (*leads[0], *leads[1], shape_of(a)[-1] + shape_of(v)[-1] - 1)
-    return np.reshape(np.array([np.convolve(x, y) for x, y in pairs]), shape)
+    n, m = shape_of(a)[-1], shape_of(v)[-1]
+    length = n + m - 1 if mode == "full" else n - m + 1
+    y = np.array([np.convolve(*pair, mode) for pair in pairs])  # type: ignore[call-overload]
+    return np.reshape(y, (*leads[0], *leads[1], length))
 
 
-def _convolve_transpose(ct: Any, i: int, args: Any, shapes: Any, *, ndims: tuple[int, int]) -> Any:
+def _convolve_transpose(
+    ct: Any, i: int, args: Any, shapes: Any, *, mode: str, ndims: tuple[int, int]
+) -> Any:
     other = args[1 - i]
     if ndim_of(other) == 1:
-        return _pulled(ct, other, shapes[i][-1])
+        return _pulled(ct, i, other, mode)
     lead = shape_of(ct)[: ndim_of(ct) - ndim_of(other)]
     ct = reshape(ct, (*lead, -1, shape_of(ct)[-1]))
     other = reshape(other, (-1, shape_of(other)[-1]))
     total: Any = 0.0
     for j in range(shape_of(other)[0]):
-        total = total + _pulled(getitem(ct, (..., j, slice(None))), other[j], shapes[i][-1])
+        total = total + _pulled(getitem(ct, (..., j, slice(None))), i, other[j], mode)
     return total
 
 
-def _pulled(ct: Any, other: Any, length: int) -> Any:
-    start = shape_of(other)[0] - 1
-    full = _convolve_row(ct, _turned(other), ndims=(ndim_of(ct), 1))
-    return getitem(full, (..., slice(start, start + length)))
+def _pulled(ct: Any, i: int, other: Any, mode: str) -> Any:
+    """The cotangent of factor i, the other being a vector: no more work than the product was."""
+    other = _turned(other)
+    if mode == "valid" and i == 1:
+        return _convolve_row(other, ct, mode="valid", ndims=(1, ndim_of(ct)))
+    back = "valid" if mode == "full" else "full"
+    return _convolve_row(ct, other, mode=back, ndims=(ndim_of(ct), 1))
 
 
 def _turned(v: Any) -> Any:
@@ -75,17 +85,20 @@ _convolve_row = Multilinear(
     _convolve,
     _convolve_transpose,
     samples=(
-        (((4,), (3,)), {"ndims": (1, 1)}),
-        (((2, 2), (5,)), {"ndims": (2, 1)}),
-        (((3,), (2, 4)), {"ndims": (1, 2)}),
+        (((4,), (3,)), {"mode": "full", "ndims": (1, 1)}),
+        (((4,), (3,)), {"mode": "valid", "ndims": (1, 1)}),
+        (((2, 2), (5,)), {"mode": "full", "ndims": (2, 1)}),
+        (((3,), (2, 2)), {"mode": "valid", "ndims": (1, 2)}),
     ),
 )
 
 
-def _convolve_raised(args: list[Any], i: int, t: Any, *, ndims: tuple[int, int]) -> Any:
+def _convolve_raised(
+    args: list[Any], i: int, t: Any, *, mode: str, ndims: tuple[int, int]
+) -> Any:
     def product(x: Any) -> Any:
         a, v = (x, args[1]) if i == 0 else (args[0], x)
-        return _convolve_row(a, v, ndims=(ndim_of(a), ndim_of(v)))
+        return _convolve_row(a, v, mode=mode, ndims=(ndim_of(a), ndim_of(v)))
 
     if ndims[1 - i] == 1:
         return product(t)
@@ -107,33 +120,34 @@ def _vectors(a: Any, v: Any) -> tuple[Any, Any]:
     return a, v
 
 
-def _part(full: Any, a: Any, v: Any, mode: str, swapped: bool) -> Any:
-    """What ``mode`` keeps of a full convolution; NumPy turns round a correlation if v is longer."""
-    n, m = sorted((shape_of(a)[0], shape_of(v)[0]))
+def _part(a: Any, v: Any, mode: str, swapped: bool) -> Any:
+    """The convolution, or the part of it that ``mode`` keeps."""
+    if mode[:1].lower() not in ("f", "s", "v"):
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    if shape_of(a)[0] < shape_of(v)[0]:
+        a, v = v, a
+    if mode[:1].lower() == "v":
+        return _convolve_row(a, v, mode="valid", ndims=(1, 1))
+    full = _convolve_row(a, v, mode="full", ndims=(1, 1))
     if mode[:1].lower() == "f":
         return full
-    if mode[:1].lower() not in ("s", "v"):
-        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
-    same = mode[:1].lower() == "s"
-    start, length = ((n - 1) // 2, m) if same else (n - 1, m - n + 1)
-    if swapped:
-        start = n + m - 1 - start - length
-    return full[start : start + length]
+    n, m = shape_of(a)[0], shape_of(v)[0]
+    start = m // 2 if swapped else (m - 1) // 2
+    return full[start : start + n]
 
 
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The convolution of two sequences."""
-    a, v = _vectors(a, v)
-    return _part(_convolve_row(a, v, ndims=(1, 1)), a, v, mode, swapped=False)
+    return _part(*_vectors(a, v), mode, swapped=False)
 
 
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """The products of a sequence with another that is moved along it."""
     a, v = _vectors(a, v)
-    full = _convolve_row(a, _turned(v), ndims=(1, 1))
-    return _part(full, a, v, mode, swapped=shape_of(v)[0] > shape_of(a)[0])
+    # NumPy exchanges the two if v is longer, and turns the result round.
+    return _part(a, _turned(v), mode, swapped=shape_of(v)[0] > shape_of(a)[0])
 
 
 # ------------------------------------------------------------------------------ polynomials
@@ -260,7 +274,8 @@ def roots(p: Any) -> Any:
     n = shape_of(p)[0]
     if n < 2:
         return np.zeros(trailing)
-    companion = concatenate([reshape(-p[1:] / p[0], (1, n - 1)), np.eye(n - 1, dtype=dtype_of(p))[:-1]])
+    below = np.eye(n - 1, dtype=dtype_of(p))[:-1]
+    companion = concatenate([reshape(-p[1:] / p[0], (1, n - 1)), below])
     found = np.linalg.eigvals(companion)
     return concatenate([found, np.zeros(trailing)]) if trailing else found
 

@@ -29,7 +29,7 @@ from dualad.rules.linear import (
     concatenate,
     cumsum,
     from_end,
-    getitem,
+    getitem_row,
     ndim_of,
     reshape,
     sum,
@@ -41,8 +41,11 @@ Pair = Callable[[Any, Any], Any]
 
 
 def along(x: Any, axis: int, index: Any) -> Any:
-    """``x[..., index, ...]`` with the index at an axis that is counted from the end."""
-    return getitem(x, (..., index, *(slice(None),) * (-1 - axis)))
+    """``x[..., index, ...]`` with the index at an axis that is counted from the end.
+
+    Nobody assigns to such a piece, so it is not tied to x as a view of it would be.
+    """
+    return getitem_row(x, index=(..., index, *(slice(None),) * (-1 - axis)), ndim=ndim_of(x))
 
 
 def one_axis(a: Any, axis: Any) -> tuple[Any, int]:
