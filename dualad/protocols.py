@@ -243,8 +243,10 @@ class Operators(Number):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if dtype is not None and np.dtype(dtype) != OBJECT:
             _lost(
-                f"np.asarray(x, dtype={np.dtype(dtype)}) of a {type(self).__name__}",
-                "write np.asarray(x) or x.astype(float), which keep it",
+                f"np.asarray(x, dtype={np.dtype(dtype)}) of a {type(self).__name__} (or assignment "
+                "into such an array)",
+                "write np.asarray(x) or x.astype(float), which keep it; make an array to assign "
+                "into with np.zeros_like(x) or np.zeros(n, like=x)",
             )
         return rules.as_object_array(self)
 

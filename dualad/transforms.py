@@ -98,6 +98,15 @@ def _called(f: Function, args: Sequence[Any]) -> Any:
         if isinstance(error.__cause__, TypeError) and "lose the derivative" in str(error.__cause__):
             raise TypeError(str(error.__cause__)) from error
         raise
+    except TypeError as error:
+        # What NumPy has in C for floats alone: np.linalg.inv(np.array([[a, b], [c, d]])).
+        if "dtype('O')" in str(error) or "not supported for the input types" in str(error):
+            raise TypeError(
+                f"{error}. If that was an object array of numbers, which NumPy makes of "
+                "np.array([...]) and np.asarray(x): write np.stack([...]), np.array([...], like=x) "
+                "or x itself, which reach the rules"
+            ) from error
+        raise
 
 
 def _argnums(argnums: int | Sequence[int], args: tuple[Any, ...], name: str) -> tuple[int, ...]:

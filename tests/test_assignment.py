@@ -146,6 +146,9 @@ LOST = [
     "z = x.view(np.int64)",
     "z = np.bitwise_and(x, 1)",
     "z = np.add(x, 1, where=x > 0)",
+    "z = np.linalg.inv(np.array([[x[0], 1.0], [2.0, x[1]]]))",
+    "z = np.linalg.eigh(np.asarray(x[:, None] * x))[0]",
+    "z = np.where(np.isnan(np.asarray(x)), 0.0, 1.0)",
 ]
 
 
@@ -155,13 +158,9 @@ def test_what_would_lose_the_derivative_is_refused(text, mode):
     scope = {"np": np}
     exec("def f(x):\n    " + text.replace("; ", "\n    ") + "\n    return np.sum(z)", scope)
     derivative = ad.hessian if mode == "hyperdual" else ad.grad
-    with pytest.raises((TypeError, ValueError)) as caught:
+    with pytest.raises(TypeError) as caught:
         derivative(scope["f"], mode=mode)(np.array([0.3, -1.2, 0.8, 1.9]))
-    chain, error = [], caught.value
-    while error is not None:
-        chain.append(str(error))
-        error = error.__cause__ or error.__context__
-    advice = " ".join(chain)
+    advice = str(caught.value)
     assert any(w in advice for w in ("write", "use", "make the array", "leave", "pass it")), advice
 
 
