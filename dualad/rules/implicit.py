@@ -685,14 +685,14 @@ svd_row: Implicit = Implicit(
 )
 
 
-def _svdvals_push(y: Any, args: Any, tangents: Any) -> Any:
-    u, _, vh = svd_row(args[0], full_matrices=False, hermitian=False)
+def _svdvals_push(y: Any, args: Any, tangents: Any, *, hermitian: bool) -> Any:
+    u, _, vh = svd_row(args[0], full_matrices=False, hermitian=hermitian)
     slopes = real_part(diagonal(matmul(matmul(adjoint(u), tangents[0]), adjoint(vh))))
     return where(vanishing(y, shape_of(args[0])), 0.0, shared(slopes, repeated(y)))
 
 
-def _svdvals_pull(y: Any, args: Any, ct: Any, needed: Any) -> Any:
-    u, _, vh = svd_row(args[0], full_matrices=False, hermitian=False)
+def _svdvals_pull(y: Any, args: Any, ct: Any, needed: Any, *, hermitian: bool) -> Any:
+    u, _, vh = svd_row(args[0], full_matrices=False, hermitian=hermitian)
     ct = where(vanishing(y, shape_of(args[0])), 0.0, shared(spread(ct, y), repeated(y)))
     return (matmul(columns_times(u, ct), vh),)
 
@@ -700,10 +700,12 @@ def _svdvals_pull(y: Any, args: Any, ct: Any, needed: Any) -> Any:
 # A singular value of 0 is a kink, as of an absolute value: its slope is 0.
 svdvals_row: Implicit = Implicit(
     "svdvals",
-    lambda a: np.linalg.svd(a, compute_uv=False),
+    lambda a, *, hermitian: np.linalg.svd(a, compute_uv=False, hermitian=hermitian),
     _svdvals_push,
     _svdvals_pull,
-    samples=(((_REGULAR,), {}), ((_TALL,), {}), ((_STACK,), {})),
+    samples=tuple(
+        ((a,), {"hermitian": a is _SYMMETRIC}) for a in (_REGULAR, _TALL, _STACK, _SYMMETRIC)
+    ),
 )
 
 
@@ -751,7 +753,7 @@ qr_row: Implicit = Implicit(
 )
 
 
-def _pinv_push(y: Any, args: Any, tangents: Any, *, rcond: Any) -> Any:
+def _pinv_push(y: Any, args: Any, tangents: Any, *, rcond: Any, hermitian: bool) -> Any:
     (a,), (da,) = args, tangents
     dah, p, ph = adjoint(da), y, adjoint(y)
     inside = matmul(matmul(p, da), p)
@@ -760,7 +762,9 @@ def _pinv_push(y: Any, args: Any, tangents: Any, *, rcond: Any) -> Any:
     return rows + columns - inside
 
 
-def _pinv_pull(y: Any, args: Any, ct: Any, needed: Any, *, rcond: Any) -> Any:
+def _pinv_pull(
+    y: Any, args: Any, ct: Any, needed: Any, *, rcond: Any, hermitian: bool
+) -> Any:
     (a,) = args
     ct, p, ph = spread(ct, y), y, adjoint(y)
     cth = adjoint(ct)
@@ -778,12 +782,11 @@ def _rest(a: Any, p: Any) -> Any:
 # Golub and Pereyra (SIAM J. Numer. Anal. 10, 1973); along changes that keep the rank.
 pinv_row: Implicit = Implicit(
     "pinv",
-    lambda a, *, rcond: np.linalg.pinv(a, rcond),
+    lambda a, *, rcond, hermitian: np.linalg.pinv(a, rcond, hermitian),
     _pinv_push,
     _pinv_pull,
-    samples=(
-        ((_REGULAR,), {"rcond": 1e-15}),
-        ((_TALL,), {"rcond": 1e-15}),
-        ((np.stack([_TALL.T, 2.0 - _TALL.T]),), {"rcond": 1e-15}),
+    samples=tuple(
+        ((a,), {"rcond": 1e-15, "hermitian": a is _SYMMETRIC})
+        for a in (_REGULAR, _TALL, np.stack([_TALL.T, 2.0 - _TALL.T]), _SYMMETRIC)
     ),
 )

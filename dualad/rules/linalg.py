@@ -126,7 +126,7 @@ def _matrix_norm(x: Any, axes: Shape, order: Any, keepdims: bool) -> Any:
         raise ValueError(f"Invalid norm order {order!r} for matrices")
     n = ndim_of(x)
     rest = tuple(a for a in range(-n, 0) if a not in axes)
-    s = svdvals_row(transpose(x, (*rest, row, column)))
+    s = svdvals_row(transpose(x, (*rest, row, column)), hermitian=False)
     y = sum(s, -1) if order == "nuc" else (max if order > 0 else min)(s, -1)
     return expand_dims(y, axes) if keepdims else y
 
@@ -204,8 +204,8 @@ def _det_of_any(a: Any) -> Any:
     for _ in range(n - 1):
         tails = diagonal_matrix(matmul(diagonals(f), after))
         f = matmul(tails - swap(lower(swap(f))), d)
-    turn = np.linalg.det(u) * np.linalg.det(vh)
-    return getitem(f, (..., 0, 0)) * turn
+    y = getitem(f, (..., 0, 0)) * (np.linalg.det(u) * np.linalg.det(vh))
+    return y - value_of(y) + np.linalg.det(value_of(a))  # the slopes, at NumPy's own value
 
 
 @implements(np.linalg.det)
@@ -266,14 +266,14 @@ def svd(
     """Singular values, and vectors, of every matrix of a stack."""
     a = _hermitian(a, "L") if hermitian else _matrices(a)[0]
     if not compute_uv:
-        return svdvals_row(a)
+        return svdvals_row(a, hermitian=bool(hermitian))
     return SVDResult(*svd_row(a, full_matrices=bool(full_matrices), hermitian=bool(hermitian)))
 
 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     """Singular values of every matrix of a stack."""
-    return svdvals_row(*_matrices(x))
+    return svdvals_row(*_matrices(x), hermitian=False)
 
 
 @implements(np.linalg.cholesky)
@@ -307,7 +307,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = 1e-15
     a = _hermitian(a, "L") if hermitian else _matrices(a)[0]
     if rcond is None:
         rcond = _rounding(a) if rtol is None else rtol
-    return pinv_row(a, rcond=value_of(rcond))
+    return pinv_row(a, rcond=value_of(rcond), hermitian=bool(hermitian))
 
 
 def _rounding(a: Any) -> float:
@@ -321,8 +321,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     (a,), b = _matrices(a), as_array(b)
     m, n = shape_of(a)
     rcond = _rounding(a) if rcond is None else rcond
-    x = matmul(pinv_row(a, rcond=rcond), b)
-    s = svdvals_row(a)
+    x = matmul(pinv_row(a, rcond=rcond, hermitian=False), b)
+    s = svdvals_row(a, hermitian=False)
     v = value_of(s)
     rank = int(np.sum(v > rcond * np.max(v, initial=0)))
     if rank < n or m <= n:
@@ -349,7 +349,7 @@ def cond(x: Any, p: Any = None) -> Any:
     (x,) = _matrices(x)
     if p is not None and p not in (2, -2):
         return _matrix_norm(x, (-2, -1), p, False) * _matrix_norm(inv_row(x), (-2, -1), p, False)
-    s = svdvals_row(x)
+    s = svdvals_row(x, hermitian=False)
     ends = (-1, 0) if p == -2 else (0, -1)
     return getitem(s, (..., ends[0])) / getitem(s, (..., ends[1]))
 
@@ -366,6 +366,8 @@ def matrix_power(a: Any, n: Any) -> Any:
         a, n = inv_row(a), -n
     if n == 0:
         return broadcast_to(np.eye(shape_of(a)[-1], dtype=value_of(a).dtype), shape_of(a)).copy()
+    if n == 3:
+        return matmul(matmul(a, a), a)  # NumPy's order
     y = None
     while True:
         if n % 2:
