@@ -82,13 +82,14 @@ class Dual(Operators):
         return {"primal": self.primal, "tangent": self.tangent}
 
     # The four operations are written out, since they are what a dual number is; a test
-    # holds them equal to the table's rows.  Only pairs of floats take the short way: a
-    # NaN (a zero tangent may have met an infinite partial) and all else go to the rows.
+    # holds them equal to the table's rows.  Only floats take the short way (asked first:
+    # a product of nested numbers is not to be computed twice); a NaN, since a zero tangent
+    # may have met an infinite partial, and all else go to the rows.
 
     def __add__(self, other: Any) -> Any:
         if not paused:
             if type(other) is Dual:
-                if other.level == self.level:
+                if other.level == self.level and type(self.tangent) is float:
                     tangent = self.tangent + other.tangent
                     if type(tangent) is float:
                         return Dual(self.primal + other.primal, tangent, self.level)
@@ -101,7 +102,7 @@ class Dual(Operators):
     def __sub__(self, other: Any) -> Any:
         if not paused:
             if type(other) is Dual:
-                if other.level == self.level:
+                if other.level == self.level and type(self.tangent) is float:
                     tangent = self.tangent - other.tangent
                     if type(tangent) is float:
                         return Dual(self.primal - other.primal, tangent, self.level)
@@ -112,14 +113,15 @@ class Dual(Operators):
     def __mul__(self, other: Any) -> Any:
         if not paused:
             if type(other) is Dual:
-                if other.level == self.level:
+                t = self.tangent
+                if other.level == self.level and type(t) is float:
                     a, b = self.primal, other.primal
-                    tangent = a * other.tangent + self.tangent * b
+                    tangent = a * other.tangent + t * b
                     if type(tangent) is float and tangent == tangent:
                         return Dual(a * b, tangent, self.level)
-            elif type(other) is float or type(other) is int:
+            elif (type(other) is float or type(other) is int) and type(self.tangent) is float:
                 tangent = self.tangent * other
-                if type(tangent) is float and tangent == tangent:
+                if tangent == tangent:
                     return Dual(self.primal * other, tangent, self.level)
         return rules.multiply(self, other)
 
@@ -131,26 +133,28 @@ class Dual(Operators):
     def __truediv__(self, other: Any) -> Any:
         if not paused:
             if type(other) is Dual:
-                if other.level == self.level:
+                if other.level == self.level and type(self.tangent) is float:
                     b = other.primal
                     if type(b) is float and b != 0.0:
                         y = self.primal / b
                         tangent = (self.tangent - y * other.tangent) / b
                         if type(tangent) is float and tangent == tangent:
                             return Dual(y, tangent, self.level)
-            elif (type(other) is float or type(other) is int) and other != 0:
+            elif (type(other) is float or type(other) is int) and (
+                other != 0 and type(self.tangent) is float
+            ):
                 tangent = self.tangent / other
-                if type(tangent) is float and tangent == tangent:
+                if tangent == tangent:
                     return Dual(self.primal / other, tangent, self.level)
         return rules.divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         if not paused and (type(other) is float or type(other) is int):
             b = self.primal
-            if type(b) is float and b != 0.0:
+            if type(b) is float and b != 0.0 and type(self.tangent) is float:
                 y = other / b
                 tangent = -y / b * self.tangent
-                if type(tangent) is float and tangent == tangent:
+                if tangent == tangent:
                     return Dual(y, tangent, self.level)
         return rules.divide(other, self)
 
@@ -164,9 +168,9 @@ class Dual(Operators):
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if not paused and modulus is None and (type(other) is float or type(other) is int):
             p = self.primal
-            if type(p) is float and other == 2:
+            if type(p) is float and other == 2 and type(self.tangent) is float:
                 tangent = 2.0 * p * self.tangent
-                if type(tangent) is float and tangent == tangent:
+                if tangent == tangent:
                     return Dual(p * p, tangent, self.level)
         return super().__pow__(other, modulus)
 
@@ -319,7 +323,7 @@ class DualSystem:
         if len(partials) > 2 or None in partials:
             return general
 
-        # The short way, over plain floats and arrays of one shape: nothing nested, nothing to align.
+        # The short way, over floats and arrays of one shape: nothing nested, nothing to align.
         function = row.function
         left, right = partials[0], partials[-1]
 
@@ -440,7 +444,7 @@ def _none_on_floats(*args: float) -> float:
 
 
 def filled(primals: list[Any], tangents: list[Any]) -> list[Any]:
-    """Tangents with explicit zeros for constants, for functions linear in all arguments together."""
+    """Tangents with zeros for constants, for functions linear in all arguments together."""
     lead: tuple[int, ...] = ()
     dtype = None
     for p, t in zip(primals, tangents, strict=True):

@@ -104,7 +104,7 @@ class HyperDual(Operators):
     def __add__(self, other: Any) -> Any:
         if not paused:
             if type(other) is HyperDual:
-                if other.level == self.level:
+                if other.level == self.level and type(self.mixed) is float:
                     m = self.mixed + other.mixed
                     if type(m) is float:
                         return HyperDual(
@@ -125,7 +125,7 @@ class HyperDual(Operators):
     def __sub__(self, other: Any) -> Any:
         if not paused:
             if type(other) is HyperDual:
-                if other.level == self.level:
+                if other.level == self.level and type(self.mixed) is float:
                     m = self.mixed - other.mixed
                     if type(m) is float:
                         return HyperDual(
@@ -144,22 +144,18 @@ class HyperDual(Operators):
     def __mul__(self, other: Any) -> Any:
         if not paused:
             if type(other) is HyperDual:
-                if other.level == self.level:
-                    a, b, c, d = self.primal, self.tangent1, self.tangent2, self.mixed
+                a, b, c, d = self.primal, self.tangent1, self.tangent2, self.mixed
+                if other.level == self.level and type(d) is float:
                     p, q, r, s = other.primal, other.tangent1, other.tangent2, other.mixed
+                    first1, first2 = a * q + b * p, a * r + c * p
                     m = a * s + b * r + c * q + d * p
-                    if type(m) is float and m == m:
-                        return HyperDual(a * p, a * q + b * p, a * r + c * p, m, self.level)
-            elif type(other) is float or type(other) is int:
+                    if type(m) is float and m == m and first1 == first1 and first2 == first2:
+                        return HyperDual(a * p, first1, first2, m, self.level)
+            elif (type(other) is float or type(other) is int) and type(self.mixed) is float:
+                first1, first2 = self.tangent1 * other, self.tangent2 * other
                 m = self.mixed * other
-                if type(m) is float and m == m:
-                    return HyperDual(
-                        self.primal * other,
-                        self.tangent1 * other,
-                        self.tangent2 * other,
-                        m,
-                        self.level,
-                    )
+                if m == m and first1 == first1 and first2 == first2:
+                    return HyperDual(self.primal * other, first1, first2, m, self.level)
         return rules.multiply(self, other)
 
     def __rmul__(self, other: Any) -> Any:
@@ -171,7 +167,12 @@ class HyperDual(Operators):
         if not paused:
             if type(other) is HyperDual:
                 p = other.primal
-                if other.level == self.level and type(p) is float and p != 0.0:
+                if (
+                    other.level == self.level
+                    and type(p) is float
+                    and p != 0.0
+                    and type(self.mixed) is float
+                ):
                     q, r = other.tangent1, other.tangent2
                     y = self.primal / p
                     b = (self.tangent1 - y * q) / p
@@ -179,9 +180,11 @@ class HyperDual(Operators):
                     m = (self.mixed - b * r - c * q - y * other.mixed) / p
                     if type(m) is float and m == m:
                         return HyperDual(y, b, c, m, self.level)
-            elif (type(other) is float or type(other) is int) and other != 0:
+            elif (type(other) is float or type(other) is int) and (
+                other != 0 and type(self.mixed) is float
+            ):
                 m = self.mixed / other
-                if type(m) is float and m == m:
+                if m == m:
                     return HyperDual(
                         self.primal / other,
                         self.tangent1 / other,
@@ -194,12 +197,12 @@ class HyperDual(Operators):
     def __rtruediv__(self, other: Any) -> Any:
         if not paused and (type(other) is float or type(other) is int):
             p = self.primal
-            if type(p) is float and p != 0.0:
+            if type(p) is float and p != 0.0 and type(self.mixed) is float:
                 y = other / p
                 slope = -y / p
                 b, c = slope * self.tangent1, slope * self.tangent2
                 m = slope * self.mixed - 2.0 * (b * self.tangent2) / p
-                if type(m) is float and m == m:
+                if m == m:
                     return HyperDual(y, b, c, m, self.level)
         return rules.divide(other, self)
 
@@ -307,7 +310,7 @@ def pairs(s: Any, t: Any, leads: tuple[tuple[int, ...], ...]) -> Any:
     """All products of a first and a second tangent: their direction axes side by side."""
     if leads[0] and leads[1]:
         shape = shape_of(s)
-        s = s.reshape(shape[:1] + (1,) + shape[1:])
+        s = s.reshape((*shape[:1], 1, *shape[1:]))
     return s * t
 
 
@@ -387,14 +390,14 @@ class HyperDualSystem:
             if first1 is None:
                 return y
             shape = shape_of(y)
-            first1, first2, mixed = (
-                whole(t, lead, shape) for t, lead in zip((first1, first2, mixed), leads, strict=True)
-            )
+            tangents = zip((first1, first2, mixed), leads, strict=True)
+            first1, first2, mixed = (whole(t, lead, shape) for t, lead in tangents)
             return hyperdual(y, first1, first2, mixed, level)
 
         on_floats, first = row.on_floats, row.partials[0]
         curvature = second[0]
-        if on_floats is None or len(row.partials) != 1 or not callable(first) or not callable(curvature):
+        one_formula = len(row.partials) == 1 and callable(first) and callable(curvature)
+        if on_floats is None or not one_formula:
             return written_out
 
         def unary(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

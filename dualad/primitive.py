@@ -409,13 +409,17 @@ class Elementwise(Primitive):
 
 
 def evaluate_formula(formula: Callable[..., Any], xp: Any, y: Any, args: list[Any]) -> Any:
-    """A formula of a row; where ``math`` refuses the floats, NumPy answers."""
+    """A formula of a row; where Python refuses the floats (1 / 0.0), NumPy answers."""
     if xp is scalar:
         try:
             return formula(xp, y, *args)
         except (ValueError, ArithmeticError):
             return plain(quietly(formula, np, np.float64(y), *map(np.float64, args)))
-    return quietly(formula, xp, y, *args)
+    try:
+        return quietly(formula, xp, y, *args)
+    except ZeroDivisionError:  # floats beside nested numbers
+        wide = [np.float64(a) if type(a) is float else a for a in args]
+        return quietly(formula, xp, np.float64(y) if type(y) is float else y, *wide)
 
 
 def plain(y: Any) -> Any:
