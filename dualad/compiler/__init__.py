@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from dualad.compiler.emit import FLOAT, Emitter, Source
+from dualad.compiler.blocks import layers
+from dualad.compiler.emit import FLOAT, Blocked, Emitter, Source
 from dualad.compiler.passes import optimised
 from dualad.primitive import Number, quietly
 from dualad.program import Operation, Program, is_traced, record
@@ -79,7 +80,8 @@ class Variant:
         self.program = program
         self.namespace: dict[str, Any] = {"MISS": MISS, "UNSURE": UNSURE}
         source = Source(self.namespace)
-        emitter = Emitter(program, source)
+        self.steps = layers(program)
+        emitter = Emitter(program, source, self.steps)
         outputs = emitter.emit("return MISS")
         self.numbers = all(op.shape == () for op in (*program.inputs, *program.operations))
         self.single = len(outputs) == 1 and program.rebuild([MISS]) is MISS
@@ -93,11 +95,14 @@ class Variant:
     def _results(self, outputs: list[str], source: Source) -> list[str]:
         """The statements that check the outputs for NaN and return them."""
         lines, names = [], []
+        checked = {op for step in self.steps if isinstance(step, Blocked) for op in step.checked}
         for i, (y, text) in enumerate(zip(self.program.outputs, outputs, strict=True)):
             name = f"y{i}_"
             lines.append(f"{name} = {text}")
             names.append(name)
             if not isinstance(y, Operation) or y.dtype is None or y.dtype.kind not in "fc":
+                continue
+            if y in checked:
                 continue
             if not y.shape:
                 lines.append(f"if {name} != {name}: return UNSURE")

@@ -11,6 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,19 @@ class Source:
         return self._named[key]
 
 
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Operations that are done together, in blocks of their arrays: see blocks.py.
+
+    ``run`` gives the results and, last, whether no NaN was found in those that are checked.
+    """
+
+    operands: tuple[Operation, ...]
+    results: tuple[Operation, ...]
+    checked: frozenset[Operation]
+    run: Callable[..., Any]
+
+
 def is_float(x: Any) -> bool:
     """Whether an operand is a Python float when the program runs."""
     if isinstance(x, Operation):
@@ -84,9 +98,11 @@ def literal(x: Any) -> str:
 class Emitter:
     """Writes the statements of one program."""
 
-    def __init__(self, program: Program, source: Source) -> None:
+    def __init__(self, program: Program, source: Source, steps: list[Any]) -> None:
         self.program = program
         self.source = source
+        self.steps = steps
+        self.given = {op for step in steps if isinstance(step, Blocked) for op in step.results}
         self.names: dict[Operation, str] = {}
         self._find_uses()
         self._find_lists()
@@ -97,12 +113,16 @@ class Emitter:
         self.base: dict[Operation, Operation] = {}
         self.last: dict[Operation, int] = {}
         self.shared: set[Operation] = set()
-        for i, step in enumerate(self.program.steps):
+        for i, step in enumerate(self.steps):
             if isinstance(step, Guard):
                 self.last[self.holder(step.condition)] = i
                 continue
+            if isinstance(step, Blocked):
+                for o in (*step.operands, *step.results):
+                    self.last[self.holder(o)] = i
+                continue
             of = step.args[0] if step.args else None
-            if isinstance(of, Operation) and self._is_view(step):
+            if isinstance(of, Operation) and self._is_view(step) and step not in self.given:
                 self.base[step] = self.holder(of)
                 self.shared.add(self.holder(of))
             for o in (step, *step.operands()):
@@ -111,7 +131,7 @@ class Emitter:
                 self.shared.update(map(self.holder, step.operands()))  # it may give a view
         for y in self.program.outputs:
             if isinstance(y, Operation):
-                self.last[self.holder(y)] = len(self.program.steps)
+                self.last[self.holder(y)] = len(self.steps)
 
     def holder(self, op: Operation) -> Operation:
         """The operation that owns the memory of a result."""
@@ -130,7 +150,7 @@ class Emitter:
         """Whether an operand's memory belongs to the run: it was computed in it, by no view."""
         if not isinstance(op, Operation) or op in self.base:
             return False
-        return op.function in _FRESH or ufunc_of(op) is not None
+        return op in self.given or op.function in _FRESH or ufunc_of(op) is not None
 
     def dies(self, op: Operation, i: int) -> bool:
         """Whether nobody needs the memory of an operand after step i."""
@@ -151,12 +171,24 @@ class Emitter:
         """All statements; ``fail`` is what to do where a guard does not hold.  The outputs' text."""
         for op in self.program.inputs:
             self.names[op] = op.name
-        for i, step in enumerate(self.program.steps):
+        for i, step in enumerate(self.steps):
             if isinstance(step, Guard):
                 self.guard(step, fail)
+            elif isinstance(step, Blocked):
+                self.blocked(step)
             else:
                 self.operation(step, i)
         return self.outputs()
+
+    def blocked(self, step: Blocked) -> None:
+        """Call a region, which says in the end whether it has seen no NaN."""
+        for op in step.results:
+            self.names[op] = op.name
+        operands = ", ".join(map(self.text, step.operands))
+        results = "".join(f"{op.name}, " for op in step.results)
+        self.source.line(f"{results}sure = {self.source.bind(step.run, 'region')}({operands})")
+        if step.checked:
+            self.source.line("if not sure: return UNSURE")
 
     def guard(self, guard: Guard, fail: str) -> None:
         """Leave where another branch would be taken."""
@@ -305,11 +337,11 @@ class Emitter:
         return texts
 
     def _writable(self, y: Operation) -> bool:
-        while y in self.base:
+        while y in self.base and y not in self.given:
             if y.function is ROW["broadcast_to"]:
                 return False
             y = y.args[0]
-        return y.function in _FRESH or ufunc_of(y) is not None
+        return y in self.given or y.function in _FRESH or ufunc_of(y) is not None
 
 
 def _operations(x: Any) -> Any:

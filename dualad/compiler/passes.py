@@ -408,8 +408,9 @@ def settle_zeros(program: Program) -> Program:
     """Zeros that did meet something else are values after all."""
 
     def simplify(op: Operation) -> Any:
-        args = substituted(op.args, Zeros, Zeros.settled)
-        return op if args == op.args else operation(op, op.function, args, op.params)
+        if not _holds_zeros(op.args):
+            return op
+        return operation(op, op.function, substituted(op.args, Zeros, Zeros.settled), op.params)
 
     settled = rewrite(program, simplify)
     settled.outputs = [y.settled() if isinstance(y, Zeros) else y for y in settled.outputs]
