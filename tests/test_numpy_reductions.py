@@ -306,3 +306,18 @@ def test_single_precision_stays_what_numpy_makes_of_it(name):
     assert (np.asarray(y).dtype, np.asarray(slope).dtype) == (wanted, wanted)
     y, pullback = ad.vjp(f, x)
     assert pullback(np.ones_like(y))[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("f", [np.mean, np.var, np.std, lambda x: np.var(x, ddof=1)])
+def test_a_reduction_of_nothing_is_nan_as_in_numpy(f):
+    nothing = np.zeros(0)
+    with np.errstate(all="ignore"):
+        for y in (ad.jvp(f, (nothing,), (nothing,))[0], ad.vjp(f, nothing)[0]):
+            assert type(y) is float
+            assert np.isnan(y)
+
+
+@pytest.mark.parametrize("f", [np.median, lambda x: np.quantile(x, 0.3), np.cov, np.prod])
+def test_a_result_without_axes_is_a_float(f):
+    y, slope = ad.jvp(f, (np.array([1.0, 3.0, 2.0]),), (np.ones(3),))
+    assert type(y) is type(slope) is float

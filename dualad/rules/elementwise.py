@@ -57,12 +57,24 @@ multiply = Elementwise(
     arithmetic=False,
 )
 
+
+def _inverse(b: Any) -> Any:
+    try:
+        return 1 / b
+    except ZeroDivisionError:  # a Python zero, which may stand beside an array
+        return math.copysign(INF, b)
+
+
 # Divided twice, not by a square, which overflows first.
 divide = Elementwise(
     "divide",
-    lambda xp, y, a, b: 1 / b,
+    lambda xp, y, a, b: _inverse(b),
     lambda xp, y, a, b: -(y / b),
-    second=(0, lambda xp, y, a, b: -(1 / b / b), lambda xp, y, a, b: 2 * (y / b / b)),
+    second=(
+        0,
+        lambda xp, y, a, b: -(_inverse(b) * _inverse(b)),
+        lambda xp, y, a, b: 2 * (y / b / b),
+    ),
     domain=(REAL, POSITIVE),
 )
 

@@ -150,7 +150,8 @@ def unbroadcast(ct: Any, shape: Shape, ndim: int) -> Any:
 
 
 def _reshape(x: Any, *, shape: Shape, ndim: int) -> Any:
-    return np.reshape(x, lead_of(x, ndim) + shape)
+    y = np.reshape(x, lead_of(x, ndim) + shape)
+    return y if shape else y[()]  # a scalar, not an array without axes
 
 
 _reshape_row = Linear(
