@@ -6,6 +6,8 @@ longest way there; every box says the formula and the value, every arrow the loc
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,30 +34,58 @@ def _number(value: Any) -> str:
     return f"array {shape}" if shape else f"{value:.4g}"
 
 
-def _places(graph: Graph) -> dict[str, tuple[float, float]]:
-    """A place for every node: its layer, and a row near those that it comes from."""
+Point = tuple[float, float]
+
+
+def _places(graph: Graph) -> tuple[dict[str, Point], list[list[Point]]]:
+    """A place for every node, and the points that every edge passes.
+
+    Columns are layers.  An edge that crosses a layer gets a place there like a node, so that
+    it runs between the boxes; in each column what comes from above stands above.
+    """
     depth = layers(graph)
-    columns: dict[int, list[str]] = {}
+    stops: dict[Any, list[Any]] = {}  # each node or crossing -> what it comes from
+    columns: dict[int, list[Any]] = {}
     for node in graph.nodes:
         columns.setdefault(depth[node.name], []).append(node.name)
-    before: dict[str, list[str]] = {}
-    for edge in graph.edges:
-        before.setdefault(edge.target, []).append(edge.source)
-    places: dict[str, tuple[float, float]] = {}
+        stops[node.name] = []
+    routes = []
+    for i, edge in enumerate(graph.edges):
+        route: list[Any] = [edge.source]
+        for d in range(depth[edge.source] + 1, depth[edge.target]):
+            crossing = (i, d)
+            columns[d].append(crossing)
+            stops[crossing] = [route[-1]]
+            route.append(crossing)
+        stops[edge.target].append(route[-1])
+        routes.append([*route, edge.target])
+    places: dict[Any, Point] = {}
     for d in sorted(columns):
-        names = columns[d]
+        column = columns[d]
         heights = {
-            n: sum(places[m][1] for m in before[n]) / len(before[n]) if n in before else 0.0
-            for n in names
+            n: sum(places[m][1] for m in stops[n]) / len(stops[n]) if stops[n] else 0.0
+            for n in column
         }
-        names.sort(key=heights.__getitem__, reverse=True)
-        for i, name in enumerate(names):
-            places[name] = (float(d), (len(names) - 1) / 2.0 - i)
-    return places
+        column.sort(key=heights.__getitem__, reverse=True)
+        for row, name in enumerate(column):
+            places[name] = (float(d), (len(column) - 1) / 2.0 - row)
+    return places, [[places[stop] for stop in route] for route in routes]
 
 
-def draw(program: Program | Graph, path: str | Path, title: str = "") -> Path:
+def draw(
+    program: Program | Graph,
+    path: str | Path,
+    title: str = "",
+    *,
+    notes: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
+    backwards: bool = False,
+) -> Path:
     """Draw a dependency graph into a file, and give its path.
+
+    ``notes`` are lines to add to the boxes of nodes, by name; ``labels`` are what to write at the
+    edges instead of the local partials, in the order of ``graph.edges``; ``backwards`` turns
+    the arrows, from results to what they depend on.
 
     >>> import tempfile
     >>> from dualad import trace
@@ -64,16 +94,20 @@ def draw(program: Program | Graph, path: str | Path, title: str = "") -> Path:
     True
     """
     graph = program.graph() if isinstance(program, Program) else program
-    places = _places(graph)
-    width = max(x for x, _ in places.values()) + 1.0
-    height = 2.0 * max(abs(y) for _, y in places.values()) + 1.5
-    figure = Figure(figsize=(2.3 * width + 0.6, 1.15 * height + 0.5), layout="constrained")
+    notes = notes or {}
+    places, routes = _places(graph)
+    if labels is None:
+        labels = ["" if e.partial is None else _number(e.partial) for e in graph.edges]
+    points = [*places.values()]
+    width = max(x for x, _ in points) + 1.0
+    height = 2.0 * max(abs(y) for _, y in points) + 1.0
+    figure = Figure(figsize=(2.1 * width + 0.3, 1.05 * height + 0.4), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-0.5, width - 0.5)
     axes.set_ylim(-height / 2, height / 2)
     if title:
-        axes.set_title(title)
+        axes.set_title(title, loc="left", fontsize=10)
     boxes = {}
     for node in graph.nodes:
         color = "#f4f4f4"
@@ -82,30 +116,47 @@ def draw(program: Program | Graph, path: str | Path, title: str = "") -> Path:
         elif node.name in graph.outputs:
             color = "#fbe3d0"
         text = node.name if node.formula == node.name else f"{node.name} = {node.formula}"
+        lines = [text, f"value {_number(node.value)}", *filter(None, [notes.get(node.name)])]
         boxes[node.name] = axes.text(
-            *places[node.name], f"{text}\n{_number(node.value)}", ha="center", va="center",
+            *places[node.name], "\n".join(lines), ha="center", va="center",
             fontsize=9, bbox={**_BOX, "facecolor": color, "edgecolor": "#555555"}, zorder=3,
         )  # fmt: skip
     figure.draw_without_rendering()  # now the boxes have their sizes
     seen: dict[tuple[str, str], int] = {}
-    for edge in graph.edges:
+    for edge, route, label in zip(graph.edges, routes, labels, strict=True):
         again = seen[edge.source, edge.target] = seen.get((edge.source, edge.target), -1) + 1
-        start, end = places[edge.source], places[edge.target]
-        bend = 0.25 * again + (0.4 if end[0] - start[0] > 1 and start[1] == end[1] else 0.0)
-        axes.add_patch(FancyArrowPatch(
-            start, end, patchA=boxes[edge.source].get_bbox_patch(),
-            patchB=boxes[edge.target].get_bbox_patch(), arrowstyle="-|>", mutation_scale=10,
-            connectionstyle=f"arc3,rad={bend}", color="#777777", linewidth=1.0, zorder=1,
-        ))  # fmt: skip
-        if edge.partial is not None:
-            x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-            y -= bend * (end[0] - start[0]) / 2
+        bend = 0.25 * again  # the second arrow between the same two boxes
+        last = len(route) - 2
+        for i, (start, end) in enumerate(itertools.pairwise(route)):
+            tip = (i == 0) if backwards else (i == last)
+            axes.add_patch(FancyArrowPatch(
+                *((end, start) if backwards else (start, end)),
+                **_clipped(boxes[edge.source] if i == 0 else None,
+                           boxes[edge.target] if i == last else None, backwards),
+                arrowstyle="-|>" if tip else "-", mutation_scale=10, shrinkA=0,
+                shrinkB=2 if tip else 0,
+                connectionstyle=f"arc3,rad={-bend if backwards else bend}", color="#777777",
+                linewidth=1.0, zorder=1,
+            ))  # fmt: skip
+        # A crossing has room for its label; between neighbours the middle has.
+        x, y = route[len(route) // 2] if len(route) > 2 else (
+            (route[0][0] + route[1][0]) / 2, (route[0][1] + route[1][1]) / 2 - bend / 2
+        )  # fmt: skip
+        if label:
             axes.text(
-                x, y, _number(edge.partial), fontsize=8, ha="center", va="center",
-                color="#b03a2e", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
-                zorder=2,
+                x, y, label, fontsize=8, ha="center", va="center", color="#b03a2e",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, zorder=2,
             )  # fmt: skip
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
+    metadata = {stamp[path.suffix]: None} if path.suffix in stamp else None
     with matplotlib.rc_context({"svg.hashsalt": "dualad"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(path, metadata=metadata)
     return path
+
+
+def _clipped(source: Any, target: Any, backwards: bool) -> dict[str, Any]:
+    """The boxes at whose borders an arrow begins and ends."""
+    ends = [text and text.get_bbox_patch() for text in (source, target)]
+    return dict(zip(("patchB", "patchA") if backwards else ("patchA", "patchB"), ends, strict=True))
