@@ -222,7 +222,8 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 def _take_index(x: Any, *, index: Any, ndim: int) -> Any:
     lead = ndim_of(x) - ndim
-    return x[(slice(None),) * lead + index] if lead else x[index]
+    y = x[(slice(None),) * lead + index] if lead else x[index]
+    return y[()] if type(y) is np.ndarray and not y.ndim else y  # x[..., 0] of a vector is a scalar
 
 
 def _put_index(ct: Any, i: int, shapes: Any, *, index: Any, ndim: int) -> Any:
