@@ -238,19 +238,41 @@ def check_call(f, args) -> None:
         _close(along, gradient, f"second order against differences, {i}", 2e-8)
 
 
+def parsed(text: str) -> tuple[Any, tuple[Any, ...]]:
+    """A call given as text as a function of the arrays named in it, and those arrays."""
+    names = [n for n in POINTS if re.search(rf"(?<![\w.]){n}(?![\w=])", text)]
+    scope: dict[str, Any] = {"np": np}
+    if "\n" in text or (" = " in text and "lambda" not in text):
+        body = "\n    ".join(text.strip().split("\n"))
+        exec(f"def f({', '.join(names)}):\n    {body}\n    return z", scope)
+    else:
+        scope["f"] = eval(f"lambda {', '.join(names)}: {text}", scope)
+    return scope["f"], tuple(POINTS[n] for n in names)
+
+
 @pytest.fixture
 def call():
     """Check a call given as text: ``call("np.roll(x, 1)")``."""
+    return lambda text: check_call(*parsed(text))
 
-    def check(text: str) -> None:
-        names = [n for n in POINTS if re.search(rf"(?<![\w.]){n}(?![\w=])", text)]
-        scope = {"np": np}
-        if "\n" in text or (" = " in text and "lambda" not in text):
-            body = "\n    ".join(text.strip().split("\n"))
-            exec(f"def f({', '.join(names)}):\n    {body}\n    return z", scope)
-            f = scope["f"]
-        else:
-            f = eval(f"lambda {', '.join(names)}: {text}", scope)
-        check_call(f, tuple(POINTS[n] for n in names))
+
+@pytest.fixture
+def shows_as_numpy():
+    """Check that a call gives numbers of the shapes and types that plain NumPy gives."""
+
+    def check(text: str, dtype: type) -> None:
+        f, args = parsed(text)
+        args = tuple(np.asarray(a, dtype)[()] for a in args)
+        with np.errstate(all="ignore"):
+            plain, _ = flatten(f(*args))
+        values, tangents = ad.jvp(f, args, tuple(np.ones_like(a) for a in args))
+        (values, _), (tangents, _) = flatten(values), flatten(tangents)
+        assert len(values) == len(plain)
+        for got, slope, expected in zip(values, tangents, plain, strict=True):
+            assert np.shape(got) == np.shape(expected)
+            assert np.shape(slope) == np.shape(expected)
+            assert np.asarray(got).dtype == np.asarray(expected).dtype
+            if np.shape(slope) and np.asarray(expected).dtype.kind == "f":
+                assert slope.dtype in (np.asarray(expected).dtype, dtype)
 
     return check

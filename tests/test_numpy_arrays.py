@@ -492,6 +492,24 @@ NAMES = ("matvec", "vecmat")
 LATER = {name for name in NAMES if not hasattr(np, name)}
 
 
-@pytest.mark.parametrize("text", [c for c in CALLS if not any(f"np.{n}(" in c for n in LATER)])
+CALLS = [c for c in CALLS if not any(f"np.{n}(" in c for n in LATER)]
+
+
+@pytest.mark.parametrize("text", CALLS)
 def test_a_call_is_differentiated_in_every_mode(call, text):
     call(text)
+
+
+@pytest.mark.parametrize("text", [c for c in CALLS if "dtype=object" not in c])
+def test_a_call_shows_the_shape_and_type_that_numpy_gives(shows_as_numpy, text):
+    shows_as_numpy(text, np.float64)
+
+
+#: where a number in single precision differs: object arrays remember no type of their own, NumPy
+#: makes Python floats of items, and an array made beforehand may be of another type
+NOT_SINGLE = ("np.array([", "np.r_[", "([c, d, 2.0])", ").dot(x)", "item(", "tolist(", "like=", "dtype=object")
+
+
+@pytest.mark.parametrize("text", [c for c in CALLS if not any(n in c for n in NOT_SINGLE)])
+def test_single_precision_stays_single(shows_as_numpy, text):
+    shows_as_numpy(text, np.float32)

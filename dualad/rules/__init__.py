@@ -21,6 +21,7 @@ from dualad.rules.polynomials import *  # noqa: F403
 from dualad.rules.products import *  # noqa: F403
 from dualad.rules.reductions import *  # noqa: F403
 from dualad.rules.selection import *  # noqa: F403
+from dualad.rules.roots import product as product, raised as raised
 from dualad.rules.statistics import *  # noqa: F403
 from dualad.rules.plain import *  # noqa: F403
 from dualad.rules.ufuncs import *  # noqa: F403

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dualad import scalar
-from dualad.primitive import Elementwise, Number, implements, shape_of, value_of
+from dualad.primitive import Elementwise, Number, implements, plain, shape_of, value_of
 from dualad.rules.linear import imag, real, where
 
 PI = math.pi
@@ -176,7 +176,7 @@ def _power_log(x: Any, b: Any, k: int, n: int) -> Any:
 
 def _times_log(y: Any, x: Any, n: int) -> Any:
     """y * log(x)**n, where a power y that is 0 stays 0: it goes there faster."""
-    return np.where(y == 0, 0, y * np.log(x) ** n)[()]
+    return np.where(y == 0, 0, y * plain(np.log(x)) ** n)[()]
 
 
 def _slope_of_power_log(xp: Any, y: Any, x: Any, b: Any, k: int, n: int) -> Any:

@@ -221,7 +221,9 @@ class ScalarDtype:
 
 def _scalar_type(kind: Any) -> Any:
     def new(cls: Any, value: Any = 0) -> Any:
-        return value if isinstance(value, Number) else kind(value)
+        if not isinstance(value, Number):
+            return kind(value)
+        return value if dtype_of(value).type is kind else astype(value, kind)
 
     return type(kind.__name__, (kind,), {"__new__": new})
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Number, implements, shape_of, value_of
+from dualad.rules.composed.gathering import common_dtype
 from dualad.rules.composed.joining import as_number, stack
 from dualad.rules.composed.shaping import moveaxis
 from dualad.rules.lifting import as_array, dtype_of, existing, plainly
@@ -151,10 +152,12 @@ def linspace(
     parts = num - 1 if endpoint else num
     step = (stop - start) / parts if parts > 0 else (stop - start) * np.nan
     ndim = max(ndim_of(start), ndim_of(stop))
-    steps = np.arange(num, dtype=np.float64).reshape((-1,) + (1,) * ndim)
+    common = common_dtype(start, stop)
+    steps = np.arange(num, dtype=common if common.kind in "fc" else float).reshape((-1,) + (1,) * ndim)
     y = start + steps * step if parts > 0 else start + steps * (stop - start)
     if endpoint and num > 1:
-        last = reshape(broadcast_to(stop, shape_of(y)[1:]), (1, *shape_of(y)[1:]))
+        last = broadcast_to(astype(as_number(stop, y), dtype_of(y)), shape_of(y)[1:])
+        last = reshape(last, (1, *shape_of(y)[1:]))
         y = concatenate([getitem(y, slice(0, -1)), last])
     y = moveaxis(y, 0, axis) if axis else y
     if dtype is not None:

@@ -254,7 +254,8 @@ def sort_complex(a: Any) -> Any:
     a = as_array(a)
     index = np.argsort(value_of(a), axis=-1, kind="stable")
     y = gathered(reshape(a, (-1,)), np.take_along_axis(numbered(shape_of(a)), index, -1))
-    return astype(y, np.result_type(dtype_of(a), np.complex64))
+    kind = dtype_of(a)
+    return y if kind.kind == "c" else astype(y, "G" if kind.char == "g" else "D")
 
 
 __all__ = [

@@ -221,12 +221,12 @@ def _along(a: Any, axis: int, index: slice) -> Any:
 
 
 def _ramped(a: Any, widths: Any, end_values: Any = 0) -> Any:
-    ends = np.broadcast_to(np.asarray(end_values), (ndim_of(a), 2))
+    ends = np.broadcast_to(np.asarray(end_values, dtype_of(a)), (ndim_of(a), 2))
     for axis, (before, after) in enumerate(widths):
         column = (-1,) + (1,) * (ndim_of(a) - 1 - axis)
         first, last = _along(a, axis, slice(0, 1)), _along(a, axis, slice(-1, None))
-        up = (np.arange(before) / max(before, 1)).reshape(column)
-        down = ((1 + np.arange(after))[::-1] - 1).reshape(column) / max(after, 1)
+        up = (np.arange(before, dtype=dtype_of(a)) / max(before, 1)).reshape(column)
+        down = (np.arange(after, dtype=dtype_of(a)) / max(after, 1))[::-1].reshape(column)
         a = concatenate([
             ends[axis, 0] * (1 - up) + first * up, a, ends[axis, 1] * (1 - down) + last * down
         ], axis)  # fmt: skip
