@@ -232,20 +232,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return unique(concatenate([getitem(a, (only_a,)), getitem(b, (only_b,))]))
 
 
-# ---------------------------------------------------------------------------- partitions
-
-
-@implements(np.partition)
-def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
-) -> Any:
-    """Entries arranged so that the k-th is in its sorted place."""
-    a = as_array(a)
-    if axis is None:
-        a, axis = reshape(a, (-1,)), -1
-    index = np.argpartition(value_of(a), kth, axis)
-    places = np.take_along_axis(numbered(shape_of(a)), index, axis)
-    return gathered(reshape(a, (-1,)), places)
+# ------------------------------------------------------------------------ complex order
 
 
 @implements(np.sort_complex)
@@ -259,6 +246,6 @@ def sort_complex(a: Any) -> Any:
 
 
 __all__ = [
-    "choose", "compress", "copyto", "extract", "fill_diagonal", "intersect1d", "partition",
+    "choose", "compress", "copyto", "extract", "fill_diagonal", "intersect1d",
     "place", "put", "put_along_axis", "putmask", "select", "setdiff1d", "take", "unique", "written",
 ]  # fmt: skip
