@@ -243,7 +243,8 @@ def test_pull_is_the_transpose_of_push(row, lead):
         for k in np.ndindex(lead):
             there = [np.vdot(np.asarray(c)[k], np.broadcast_to(d, np.shape(c))[k]).real
                      for c, d in zip(cts, pushed, strict=True)]  # fmt: skip
-            back = [np.sum((p[k].conj() * t[k]).real) for p, t in zip(pulled, tangents, strict=True)]
+            pairs = zip(pulled, tangents, strict=True)
+            back = [np.sum((p[k].conj() * t[k]).real) for p, t in pairs]
             np.testing.assert_allclose(math.fsum(back), math.fsum(there), rtol=1e-9, atol=1e-9)
 
 
