@@ -9,6 +9,8 @@ from dualad.compiler import compile as compile
 from dualad.dual import Dual as Dual
 from dualad.harness.compare import compare as compare
 from dualad.hyperdual import HyperDual as HyperDual
+from dualad.modes import Recommendation as Recommendation
+from dualad.modes import recommend as recommend
 from dualad.primitive import LevelError as LevelError
 from dualad.primitive import NotDifferentiableError as NotDifferentiableError
 from dualad.primitive import no_grad as no_grad

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dualad import rules
+from dualad import modes, rules
 from dualad.dual import Dual, dual
 from dualad.hyperdual import HyperDual, hyperdual
 from dualad.primitive import (
@@ -315,7 +315,7 @@ def _scalar_output(ys: list[Any], name: str) -> Any:
             "ad.jacobian, or reduce the output, as in np.sum(f(x))"
         )
     (y,) = ys
-    if rules.dtype_of(y).kind not in "fiu":
+    if type(y) is not float and rules.dtype_of(y).kind not in "fiu":
         raise TypeError(
             f"{name} is of a real-valued function; f gave a value of dtype {rules.dtype_of(y)}"
         )
@@ -333,6 +333,10 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, mode: str = "a
 
     @functools.wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and argnums == 0 and mode != "forward":
+            x = args[0]
+            if type(x) is np.ndarray and x.dtype.kind == "f" and (x.size > 1 or mode == "reverse"):
+                return _gradient_of_array(f, x)
         chosen = _argnums(argnums, args, "grad")
         g = _closed(f, args, chosen, kwargs)
         parts, rebuilds = [], []
@@ -354,6 +358,14 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, mode: str = "a
         return value, answer[0] if isinstance(argnums, (int, np.integer)) else answer
 
     return value_and_gradient
+
+
+def _gradient_of_array(f: Function, x: Any) -> Any:
+    """Value and gradient by the tape, for the commonest argument: one array of floats."""
+    record = _Record(f, [[x]], [only], "grad")
+    value = _scalar_output(record.values, "grad")
+    ((ct,),) = record.pull([1.0])
+    return value, ct
 
 
 def _is_real(p: Any) -> bool:
@@ -470,6 +482,8 @@ def jacobian(
     _check_callable(f, "jacobian")
     _mode(mode, ("forward", "reverse", "auto"), "jacobian")
 
+    chosen_modes: dict[Any, str] = {}
+
     @functools.wraps(f)
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         chosen = _argnums(argnums, args, "jacobian")
@@ -484,11 +498,14 @@ def jacobian(
         record = None
         how = mode
         if mode == "auto":
-            how = "forward"
-            if n > 16:
+            shapes = tuple(shape_of(p) for p in flat)
+            how = "forward" if n <= _FEW else chosen_modes.get(shapes, "")
+            if not how:
+                # The record tells the structure; which mode suits it is kept for later calls.
                 record = _Record(g, parts, rebuilds, "jacobian")
                 m = sum(math.prod(shape_of(y)) for y in record.values)
-                how = "reverse" if m <= n else "forward"
+                how = modes.choose(modes.Structure.of(n, m, record.order))
+                chosen_modes[shapes] = how
         if executor is not None:
             call = (f, args, kwargs, chosen)
             outputs = record.values if record else []
@@ -507,6 +524,10 @@ def jacobian(
         return rebuild_out(out)
 
     return jacobian_of_f
+
+
+#: Of so few inputs a Jacobian is taken forward without asking: a record costs as much.
+_FEW = 4
 
 
 def _jacobian_forward(

@@ -22,6 +22,7 @@ import numpy as np
 
 from dualad.harness import tables
 from dualad.harness.measure import Contestant, Measurement, held_bytes, measure
+from dualad.rules.lifting import lift
 from dualad.tape import Variable, schedule
 from dualad.transforms import grad, hessian, jacobian, vjp
 from dualad.tree import flatten
@@ -253,7 +254,8 @@ def record_of(f: Function, *args: Any) -> Record:
     3
     """
     leaves, rebuild = flatten(args)
-    results, _ = flatten(f(*rebuild([Variable(leaf) for leaf in leaves])))
+    # A list of numbers in an object array is one output.
+    results = [lift(y) for y in flatten(f(*rebuild(list(map(Variable, leaves)))))[0]]
     heads = [y.node for y in results if isinstance(y, Variable) and y.node is not None]
     return Record(len(schedule(heads)), held_bytes(partial(vjp, f, *args)))
 
