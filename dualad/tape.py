@@ -497,10 +497,14 @@ def sweep(
     linear map, the sweep multiplies plainly and is done again with care only if a NaN
     arrives.
     """
-    with np.errstate(all="ignore"):
-        arrived = walk(order, seeds, wanted, lead, strong=False)
-        if any(rules.has_nan(ct) for ct in arrived.values()):
-            arrived = walk(order, seeds, wanted, lead, strong=True)
+    return quietly(_walked, order, seeds, wanted, lead)  # type: ignore[no-any-return]
+
+
+def _walked(order: Any, seeds: Any, wanted: Any, lead: Any) -> dict[Node, Any]:
+    arrived = walk(order, seeds, wanted, lead, strong=False)
+    for ct in arrived.values():
+        if rules.has_nan(ct):
+            return walk(order, seeds, wanted, lead, strong=True)
     return arrived
 
 
@@ -552,10 +556,20 @@ def walk(
                 c = pull(ct, lead, strong)
             else:
                 c = pull(ct, lead)
-            add(parent, c, lead, adjoint, owned)
+            if not lead and parent not in adjoint and _fits(c, parent):
+                adjoint[parent] = c
+            else:
+                add(parent, c, lead, adjoint, owned)
     for node in wanted & adjoint.keys():  # older than the record: reached, but not walked
         arrived[node] = spread(adjoint[node], node)
     return arrived
+
+
+def _fits(c: Any, parent: Node) -> bool:
+    """Whether a contribution can stand as it is: what ``add`` finds out for most of them."""
+    if type(c) is np.ndarray:
+        return bool(c.shape == parent.shape and c.dtype.kind == "f")
+    return type(c) is float
 
 
 def spread(ct: Any, node: Node) -> Any:

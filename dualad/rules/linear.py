@@ -221,7 +221,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 def _take_index(x: Any, *, index: Any, ndim: int) -> Any:
-    lead = ndim_of(x) - ndim
+    lead = x.ndim - ndim
     y = x[(slice(None),) * lead + index] if lead else x[index]
     return y[()] if type(y) is np.ndarray and not y.ndim else y  # x[..., 0] of a vector is a scalar
 
@@ -335,7 +335,7 @@ def _plain_entry(i: Any) -> Any:
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``, for every form of index."""
-    ndim = ndim_of(x)
+    ndim = len(x.shape)
     if type(index) is slice or type(index) is int:
         return _view(x, getitem_row, index=(index,), ndim=ndim)
     index = plain_index(index)
@@ -415,12 +415,10 @@ def _has_repeats(index: tuple[Any, ...], shape: Shape) -> bool:
 
 
 def _view(x: Any, row: Linear, **params: Any) -> Any:
-    """Apply a row whose result NumPy gives as a view; see views.py for what that entails."""
+    """Apply a row whose result NumPy gives as a view; dualad.protocols says what that entails."""
     y = row(x, **params)
     if isinstance(y, Number):
-        from_base = view_hook[0] if view_hook else None
-        if from_base is not None:
-            from_base(y, x, row, params)
+        view_hook[0](y, x, row, params)
     return y
 
 
