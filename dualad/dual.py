@@ -117,13 +117,14 @@ class Dual(Operators):
                 if other.level == self.level and type(t) is float:
                     a, b = self.primal, other.primal
                     tangent = a * other.tangent + t * b
-                    if type(tangent) is float and tangent == tangent:
+                    known = a or other is not self  # a root of 0 may know its square
+                    if known and type(tangent) is float and tangent == tangent:
                         return Dual(a * b, tangent, self.level)
             elif (type(other) is float or type(other) is int) and type(self.tangent) is float:
                 tangent = self.tangent * other
                 if tangent == tangent:
                     return Dual(self.primal * other, tangent, self.level)
-        return rules.multiply(self, other)
+        return super().__mul__(other)
 
     def __rmul__(self, other: Any) -> Any:
         if type(other) is float or type(other) is int:
@@ -170,7 +171,7 @@ class Dual(Operators):
             p = self.primal
             if type(p) is float and other == 2 and type(self.tangent) is float:
                 tangent = 2.0 * p * self.tangent
-                if tangent == tangent:
+                if p and tangent == tangent:
                     return Dual(p * p, tangent, self.level)
         return super().__pow__(other, modulus)
 

@@ -149,14 +149,15 @@ class HyperDual(Operators):
                     p, q, r, s = other.primal, other.tangent1, other.tangent2, other.mixed
                     first1, first2 = a * q + b * p, a * r + c * p
                     m = a * s + b * r + c * q + d * p
-                    if type(m) is float and m == m and first1 == first1 and first2 == first2:
+                    known = a or other is not self  # a root of 0 may know its square
+                    if known and type(m) is float and m == m and first1 == first1 and first2 == first2:
                         return HyperDual(a * p, first1, first2, m, self.level)
             elif (type(other) is float or type(other) is int) and type(self.mixed) is float:
                 first1, first2 = self.tangent1 * other, self.tangent2 * other
                 m = self.mixed * other
                 if m == m and first1 == first1 and first2 == first2:
                     return HyperDual(self.primal * other, first1, first2, m, self.level)
-        return rules.multiply(self, other)
+        return super().__mul__(other)
 
     def __rmul__(self, other: Any) -> Any:
         if type(other) is float or type(other) is int:

@@ -86,7 +86,7 @@ class Operators(Number):
 
     # The last two are of arrays only; they stand here so that a scalar and an array number
     # have one layout, and a constructor can choose between them.
-    __slots__ = ("__weakref__", "_source", "_views")
+    __slots__ = ("__weakref__", "_source", "_square", "_views")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000.0
 
@@ -108,7 +108,7 @@ class Operators(Number):
         return rules.subtract(other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return rules.multiply(self, other)
+        return rules.product(self, other) if other is self else rules.multiply(self, other)
 
     def __rmul__(self, other: Any) -> Any:
         return rules.multiply(other, self)
@@ -140,7 +140,7 @@ class Operators(Number):
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             raise TypeError("pow() with a modulus has no derivative")
-        return rules.power(self, other)
+        return rules.raised(self, other)
 
     def __rpow__(self, other: Any) -> Any:
         return rules.power(other, self)
@@ -452,6 +452,8 @@ def _take_over(number: ArrayNumber, new: Any) -> None:
     if not (isinstance(new, Number) and new.level == number.level):
         new = number.constant(new)
     number.replace(new)
+    if hasattr(number, "_square"):
+        del number._square
 
 
 def _refresh_views(base: ArrayNumber) -> None:
