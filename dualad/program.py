@@ -123,7 +123,7 @@ class Operation:
         return f"<{self.name or 'operation'}: {self.label}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Guard:
     """A value that decided something while the program was traced: a branch, an index, a shape."""
 

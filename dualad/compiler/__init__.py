@@ -13,6 +13,7 @@ be traced is fn's for good, with one warning.
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 import warnings
 from collections.abc import Callable
@@ -32,6 +33,13 @@ MAX_PROGRAMS, MAX_KINDS = 32, 64
 
 MISS = object()  # a guard did not hold
 UNSURE = object()  # a NaN came out, or ``math`` raised
+
+
+#: names in the code that is written, which no argument may have
+_OURS = {
+    "answer", "compiled", "float", "MISS", "ndarray", "program", "quietly", "sure", "type",
+    "UNSURE", "ArithmeticError", "ValueError",
+}  # fmt: skip
 
 
 class CompileWarning(UserWarning):
@@ -79,7 +87,10 @@ class Variant:
         self.mask = mask
         self.program = program
         self.namespace: dict[str, Any] = {"MISS": MISS, "UNSURE": UNSURE}
-        source = Source(self.namespace)
+        for op in program.inputs:
+            if op.name.endswith("_") or op.name in _OURS:
+                op.name += "in"
+        source = Source(self.namespace, [op.name for op in (*program.inputs, *program.operations)])
         self.steps = layers(program)
         emitter = Emitter(program, source, self.steps)
         outputs = emitter.emit("return MISS")
@@ -196,6 +207,7 @@ class Compiled:
         if kwargs or not all(type(a) is float or type(a) is np.ndarray for a in args):
             return
         names = [op.name for op in variant.program.inputs]
+        exact = len(names) > 0 and names == _exact_names(self.fn)
         namespace = self.entry.__globals__
         tests = []
         for name, a in zip(names, args, strict=True):
@@ -206,14 +218,19 @@ class Compiled:
                 namespace[f"shape_{name}"] = a.shape
                 tests.append(f"type({name}) is ndarray and {name}.dtype is dtype_{name}")
                 tests.append(f"{name}.shape == shape_{name}")
-        tests.append("not rest_ and not kwargs_")
-        defaults = "".join(f"{n}=absent_, " for n in names)
         given = "".join(f"{n}, " for n in names)
-        lines = [f"def compiled({defaults}{'/, ' if names else ''}*rest_, **kwargs_):"]
+        if exact:
+            lines = [f"def compiled({given}):"]
+            rest = f"return answer(({given}), {{}})"
+        else:
+            tests.append("not rest_ and not kwargs_")
+            defaults = "".join(f"{n}=absent_, " for n in names)
+            lines = [f"def compiled({defaults}{'/, ' if names else ''}*rest_, **kwargs_):"]
+            rest = f"return answer(present_(({given}*rest_)), kwargs_)"
         lines.append(f"  if {' and '.join(tests)}:")
         if variant.numbers:
             namespace.update(variant.namespace)
-            failed = f"return answer(({given}), kwargs_)"
+            failed = rest
             lines.append("    try:")
             for line in variant.body:
                 line = line.replace("return MISS", failed).replace("return UNSURE", failed)
@@ -225,7 +242,7 @@ class Compiled:
             lines.append(f"      y_ = quietly(program_, {given})")
             lines.append("      if y_ is not MISS and y_ is not UNSURE: return y_")
             lines.append("    except (ValueError, ArithmeticError): pass")
-        lines.append(f"  return answer(present_(({given}*rest_)), kwargs_)")
+        lines.append(f"  {rest}")
         namespace.update(
             absent_=_ABSENT, present_=_present, ndarray=np.ndarray, quietly=quietly, MISS=MISS,
             UNSURE=UNSURE,
@@ -234,6 +251,23 @@ class Compiled:
         exec("\n".join(lines), scratch)
         self.entry.__defaults__ = scratch["compiled"].__defaults__
         self.entry.__code__ = scratch["compiled"].__code__
+
+
+def _exact_names(fn: Any) -> list[str] | None:
+    """The parameters of a function that is called by position or name, with nothing left out.
+
+    Of a derivative made here, those are the function's that it is of.  Other wrappers may take
+    what they do not show.
+    """
+    while hasattr(fn, "__wrapped__"):
+        if not getattr(fn, "__globals__", {}).get("__name__", "").startswith("dualad."):
+            return None
+        fn = fn.__wrapped__
+    if not isinstance(fn, types.FunctionType):
+        return None
+    parameters = inspect.signature(fn).parameters.values()
+    plain = all(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in parameters)
+    return [p.name for p in parameters] if plain else None
 
 
 _ABSENT = object()

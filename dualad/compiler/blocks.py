@@ -12,6 +12,7 @@ results, then a region.  A block never waits for another one.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -24,8 +25,11 @@ from dualad.compiler.emit import FLOAT, ROW, Blocked, Source, ufunc_of
 from dualad.primitive import Elementwise
 from dualad.program import Guard, Operation, Program
 
-#: results with fewer entries are left as they are; a block has about so many entries
-LARGE, BLOCK = 2**16, 2**13
+#: results with fewer entries are left as they are
+LARGE = 2**16
+
+#: what the buffers of a block take together, of a cache of a megabyte; and its fewest rows
+CACHE, ROWS = 2**19, 16
 
 _REDUCTIONS: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 #: recomputed rather than kept, where two regions need them
@@ -124,7 +128,7 @@ def _slice_of(op: Operation, n: int) -> int | None:
     start, stop, step = index[0].indices(shape[0])
     if ndim != len(shape) or step != 1 or stop - start != n or _shape(ct)[1:] != shape[1:]:
         return None
-    return start if start < BLOCK and shape[0] - n < BLOCK and op.dtype == FLOAT else None
+    return start if shape[0] - n < 1000 and op.dtype == FLOAT else None
 
 
 # -------------------------------------------------------------------------------- regions
@@ -313,11 +317,7 @@ class Runner:
         self.offsets = [o for links in region.scatters.values() for o, _ in links] or [0]
         self.low, self.high = min(self.offsets), max(self.offsets)
         self.halo = self.high - self.low
-        n, widest = region.n, max(op.size // region.n for op in region.operations if _is_rows(op, region.n))
-        self.block = max(16, BLOCK // max(widest, 1))
-        longest = max([n, *(_shape(op)[0] for op in region.scatters)])
-        self.starts = range(0, longest, self.block)
-        self.end = longest
+        self.end = max([region.n, *(_shape(op)[0] for op in region.scatters)])
         self.local = threading.local()
         self.namespace: dict[str, Any] = {}
         self.function = self._written()
@@ -373,6 +373,10 @@ class Runner:
         writer = _Writer(self, source, names, written)
         writer.write()
         self.slots = writer.slots
+        row = sum(math.prod(rest) * dtype.itemsize for rest, dtype in self.slots)
+        row += 8 * len(region.scatters) + sum(op.size // region.n * 8 for op in region.outputs)
+        self.block = max(ROWS, CACHE // max(row, 8))
+        self.starts = range(0, self.end, self.block)
         head = [
             "def block(start, operands, out, buffers):",
             f"    stop = min(start + {self.block}, {self.end})",
@@ -560,4 +564,4 @@ class _Writer:
         return self.text(ct)
 
 
-__all__ = ["BLOCK", "LARGE", "Region", "Runner", "layers"]
+__all__ = ["CACHE", "LARGE", "Region", "Runner", "layers"]

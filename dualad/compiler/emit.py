@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,9 @@ FLOAT = np.dtype(np.float64)
 
 #: arrays up to this size get constants of their own shape, which NumPy meets fastest
 _SMALL = 64
+
+#: how deep expressions are nested
+_DEPTH = 20
 
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "scaled": "*", "divide": "/",
@@ -47,9 +50,10 @@ _UFUNCS: dict[str, np.ufunc] = {"scaled": np.multiply}
 class Source:
     """The text of a function, with the objects that it names."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
+    def __init__(self, namespace: dict[str, Any], taken: Iterable[str] = ()) -> None:
         self.lines: list[str] = []
         self.namespace = namespace
+        self.taken = {*taken}
         self._named: dict[Any, str] = {}
 
     def line(self, text: str) -> None:
@@ -61,7 +65,7 @@ class Source:
         key = (id(x), hint)
         if key not in self._named:
             name = hint
-            while self.namespace.get(name, x) is not x:
+            while name in self.taken or self.namespace.get(name, x) is not x:
                 name = f"{hint}_{len(self.namespace)}"
             self.namespace[name] = x
             self._named[key] = name
@@ -106,6 +110,7 @@ class Emitter:
         self.names: dict[Operation, str] = {}
         self._find_uses()
         self._find_lists()
+        self._count_uses()
 
     # -- who uses what until when
 
@@ -165,6 +170,27 @@ class Emitter:
         self.lists = {op for op, n in taken.items() if n >= 2 and op.size <= 8 * n}
         self.listed: set[Operation] = set()
 
+    def _count_uses(self) -> None:
+        self.uses: dict[Operation, int] = {}
+        self.depth: dict[Operation, int] = {}
+        for step in self.steps:
+            if isinstance(step, Guard):
+                operands: Any = (step.condition,)
+            else:
+                operands = step.operands if isinstance(step, Blocked) else step.operands()
+            twice = isinstance(step, Operation) and step.label == "square"
+            for o in operands:
+                self.uses[o] = self.uses.get(o, 0) + (2 if twice else 1)
+        for y in self.program.outputs:
+            if isinstance(y, Operation):
+                self.uses[y] = self.uses.get(y, 0) + 1
+
+    def in_line(self, op: Operation) -> bool:
+        """Whether a number that is used once is written where it is used."""
+        below = max((self.depth.get(o, 0) for o in op.operands()), default=0)
+        self.depth[op] = below + 1 if self.uses.get(op) == 1 and below < _DEPTH else 0
+        return self.depth[op] > 0
+
     # -- statements
 
     def emit(self, fail: str) -> list[str]:
@@ -220,6 +246,9 @@ class Emitter:
         """The statement for one operation."""
         name = self.names[op] = op.name
         expression = self.on_floats(op) if self._all_floats(op) else None
+        if expression is not None and self.in_line(op):
+            self.names[op] = f"({expression})"
+            return
         if expression is None:
             expression = self.on_arrays(op, i)
             if expression is None:

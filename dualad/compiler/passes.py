@@ -53,6 +53,7 @@ def rewrite(program: Program, simplify: Simplify) -> Program:
     That is an operation (itself, one before it, or a new one), or a constant.
     """
     became: dict[Operation, Any] = {op: op for op in program.inputs}
+    asked: set[Any] = set()
     steps: list[Operation | Guard] = []
     there: set[Operation] = set(program.inputs)
 
@@ -62,7 +63,9 @@ def rewrite(program: Program, simplify: Simplify) -> Program:
     for step in program.steps:
         if isinstance(step, Guard):
             condition = current(step.condition)
-            if isinstance(condition, Operation):
+            question = (condition, step.kind, key_of(step.value))
+            if isinstance(condition, Operation) and question not in asked:
+                asked.add(question)
                 steps.append(Guard(condition, step.kind, step.value))
             continue
         args = substituted(step.args, Operation, current)
@@ -243,6 +246,9 @@ def _product(op: Operation) -> Any:
 
 def _sum_of_two(op: Operation) -> Any:
     a, b = op.args
+    if _of(a, "sum") and _of(a.args[0], "negative") and type(b) is float and b == 0.0 and not _is_negative_zero(b):
+        # 0 - s, which is no negative zero either
+        return operation(op, ROW["subtract"], (b, operation(a, ROW["sum"], a.args[0].args, a.params)))
     for x, zero in ((a, b), (b, a)):
         if _same(x, op) and (isinstance(zero, Zeros) or _is_negative_zero(zero)):
             return x
