@@ -14,9 +14,9 @@ from dualad.modes import recommend as recommend
 from dualad.primitive import LevelError as LevelError
 from dualad.primitive import NotDifferentiableError as NotDifferentiableError
 from dualad.primitive import no_grad as no_grad
-from dualad.registration import primitive as primitive
 from dualad.program import Program as Program
 from dualad.program import trace as trace
+from dualad.registration import primitive as primitive
 from dualad.tape import Tape as Tape
 from dualad.tape import Variable as Variable
 from dualad.tape import record as record

@@ -267,7 +267,7 @@ class DualSystem:
     """How dual numbers read each kind of primitive."""
 
     def elementwise(self, row: Elementwise) -> Rule:
-        partials = row.partials
+        partials: tuple[Any, ...] = row.partials
         evaluate, on_floats = row.evaluate, row.on_floats or _none_on_floats
 
         def general(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -395,8 +395,9 @@ class HyperDualSystem:
             first1, first2, mixed = (whole(t, lead, shape) for t, lead in tangents)
             return hyperdual(y, first1, first2, mixed, level)
 
-        on_floats, first = row.on_floats, row.partials[0]
-        curvature = second[0]
+        on_floats: Any = row.on_floats
+        first: Any = row.partials[0]
+        curvature: Any = second[0]
         one_formula = len(row.partials) == 1 and callable(first) and callable(curvature)
         if on_floats is None or not one_formula:
             return written_out

@@ -639,7 +639,7 @@ def _scatter_into(
             adjoint[parent] = rules.scatter_add(buffer, ct, **pull.params)
         return
     dtype = rules.dtype_of(ct)
-    if parent not in owned or buffer.dtype != np.result_type(buffer.dtype, dtype):
+    if buffer is None or parent not in owned or buffer.dtype != np.result_type(buffer.dtype, dtype):
         fresh = np.zeros(lead + parent.shape, dtype)
         buffer = fresh if buffer is None else buffer + fresh
         adjoint[parent] = buffer
@@ -718,7 +718,7 @@ class VariableSystem:
         return primals, nodes
 
     def elementwise(self, row: Elementwise) -> Rule:
-        formulas = row.partials
+        formulas: tuple[Any, ...] = row.partials
         evaluate = row.evaluate
 
         def rule(level: float, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -787,10 +787,10 @@ class VariableSystem:
         left, right = formulas[0], formulas[-1]
 
         def slope_left(xp: Any, y: Any, *values: Any) -> Any:
-            return left if type(left) is int else left(xp, y, *values)  # type: ignore[operator]
+            return left if type(left) is int else left(xp, y, *values)
 
         def slope_right(xp: Any, y: Any, *values: Any) -> Any:
-            return right if type(right) is int else right(xp, y, *values)  # type: ignore[operator]
+            return right if type(right) is int else right(xp, y, *values)
 
         def slopes(xp: Any, y: Any, *values: Any) -> Any:
             return slope_left(xp, y, *values), slope_right(xp, y, *values)
@@ -821,7 +821,8 @@ class VariableSystem:
             if type(level) is not int or paused:
                 return rule(level, args, params)
             p, q = args
-            na = nb = None
+            na: Any = None
+            nb: Any = None
             if isinstance(p, Variable) and p.level == level:
                 p, na = p.primal, p.node
             elif type(p) is not float and type(p) is not int:

@@ -804,9 +804,3 @@ i0 = implements(np.i0)(
         ulps=8,
     )
 )
-
-__all__ = [
-    "absolute",
-    "sign",
-    *(n for n, row in list(globals().items()) if isinstance(row, Elementwise) and n[0] != "_"),
-]

@@ -349,15 +349,52 @@ def refuse_where(ct: Any, places: Any, reason: str) -> None:
 
 
 PHASE = (
-    "the phase of complex {}vectors is arbitrary, and the function depends on it: it has "
-    "no derivative"
+    "the phase of complex eigenvectors and singular vectors is arbitrary, and the function depends "
+    "on it here: it has no derivative"
 )
 
 
-def refuse_phase(turn: Any, kind: str) -> None:
-    """Raise where a function depends on the phase of complex vectors."""
-    if np.any(np.abs(value_of(turn)) > 1e-6):
-        raise NotDifferentiableError(PHASE.format(kind))
+def real_row(v: Any) -> int | None:
+    """The row, first or last, in which LAPACK makes complex vectors real: that fixes their phase.
+
+    Found by looking, since it is a property of the algorithm, not of the decomposition.
+    """
+    v = value_of(v)
+    for i in (0, -1):
+        if np.all(np.abs(np.imag(v[..., i, :])) < 64 * np.finfo(v.dtype).eps):
+            return i
+    return None
+
+
+def _real_entries_at(v: Any, i: int) -> tuple[Any, Any]:
+    """The real entries of such a row, and where they are 0 and fix nothing (they read 1 there)."""
+    entries = real(v[..., i, :])
+    loose = np.abs(value_of(entries)) < 64 * np.finfo(value_of(v).dtype).eps
+    return where(loose, 1.0, entries), loose
+
+
+def turned(v: Any, dv: Any) -> Any:
+    """At what rate vectors turn so that their real entries stay real, given their other changes."""
+    i = real_row(v)
+    if i is None:
+        return np.zeros(shape_of(v)[-1])
+    entries, loose = _real_entries_at(v, i)
+    return where(loose, 0.0, negative(divide(imag(dv[..., i, :]), entries)))
+
+
+def turned_back(v: Any, ct: Any, turns: Any) -> Any:
+    """The transpose: to ct is added what comes back when a function depends on such turns."""
+    i = real_row(v)
+    entries, loose = (1.0, True) if i is None else _real_entries_at(v, i)
+    size = np.max(np.abs(value_of(ct)), initial=0)
+    if np.any(np.abs(value_of(where(loose, turns, 0.0))) > 1e-6 * size):
+        raise NotDifferentiableError(PHASE)
+    if i is None:
+        return ct
+    n = shape_of(v)[-2]
+    at = np.arange(n)[:, None] == i % n
+    rates = where(loose, 0.0, divide(turns, entries))
+    return ct - where(at, expand_dims(rates, -2), 0.0) * 1j
 
 
 # ------------------------------------------------------------------------------ symmetric
@@ -373,8 +410,10 @@ def _eigh_push(y: Any, args: Any, tangents: Any, *, triangle: str) -> Any:
     w, v = y
     p = matmul(matmul(adjoint(v), tangents[0]), v)
     same = repeated(w)
-    turn = matmul(v, multiply(inverse_gaps(w, same, np.nan), p))
-    return shared(real_part(diagonal(p)), same), marked(turn, same, REPEATED)
+    dv = matmul(v, multiply(inverse_gaps(w, same, np.nan), p))
+    if is_complex(v):
+        dv = dv + columns_times(v, turned(v, dv)) * 1j
+    return shared(real_part(diagonal(p)), same), marked(dv, same, REPEATED)
 
 
 def _eigh_pull(y: Any, args: Any, cts: Any, needed: Any, *, triangle: str) -> Any:
@@ -383,12 +422,11 @@ def _eigh_pull(y: Any, args: Any, cts: Any, needed: Any, *, triangle: str) -> An
     same = repeated(w)
     middle = None if ct_w is None else diagonal_matrix(shared(spread(ct_w, w), same))
     if ct_v is not None:
-        m = matmul(adjoint(v), ct_v)
         refuse_where(ct_v, same.any(-2, keepdims=True), REPEATED)
-        if is_complex(m):
-            refuse_phase(imag(diagonal(m)), "eigen")
-        turned = multiply(inverse_gaps(w, same, 0.0), m)
-        middle = turned if middle is None else middle + turned
+        if is_complex(v):
+            ct_v = turned_back(v, ct_v, imag(sum(multiply(conj(v), ct_v), -2)))
+        m = multiply(inverse_gaps(w, same, 0.0), matmul(adjoint(v), ct_v))
+        middle = m if middle is None else middle + m
     if middle is None:
         return (None,)
     return (matmul(matmul(v, middle), adjoint(v)),)
@@ -501,8 +539,8 @@ def _eig_pull(y: Any, args: Any, cts: Any, needed: Any) -> Any:
             ct_turn = ct_turn - where(at, expand_dims(divide(imag(along), entry), -2), 0.0) * 1j
         m = matmul(adjoint(v), ct_turn)
         refuse_where(ct_v, same.any(-2, keepdims=True), REPEATED)
-        turned = multiply(conj(inverse_gaps(w, same, 0.0)), m)
-        middle = turned if middle is None else middle + turned
+        m = multiply(conj(inverse_gaps(w, same, 0.0)), m)
+        middle = m if middle is None else middle + m
     if middle is None:
         return (None,)
     return (matmul(matmul(left, middle), adjoint(v)),)
@@ -593,6 +631,9 @@ def _svd_push(
         du = du + columns_times(_beyond(u, matmul(da, v)), per_s)
     if n > k:
         dv = dv + columns_times(_beyond(v, matmul(adjoint(da), u)), per_s)
+    if is_complex(p):
+        turn = (turned(v, dv) if real_row(v) is not None else turned(u, du)) * 1j
+        du, dv = du + columns_times(u, turn), dv + columns_times(v, turn)
     if full_matrices:
         du = _completed(du, u, y[0], k)
         dv = _completed(dv, v, adjoint(y[2]), k)
@@ -629,6 +670,8 @@ def _svd_pull(
     outside = None
     apart = _squares_apart(s, same, 0.0)
     per_s = _reciprocals(s, zero, 0.0)
+    if is_complex(u):
+        ct_u, ct_v = _turned_back(u, v, ct_u, ct_v)
     turns: list[Any] = [0.0, 0.0]
     for j, (ct, basis, rows) in enumerate(((ct_u, u, m), (ct_v, v, n))):
         if ct is None:
@@ -650,10 +693,22 @@ def _svd_pull(
     if middle is None:
         return (None,)
     if is_complex(u):
-        refuse_phase(turns[0] + turns[1], "singular ")
         middle = middle + diagonal_matrix(multiply(turns[0] - turns[1], 0.5 * per_s)) * 1j
     inside = matmul(matmul(u, middle), adjoint(v))
     return (inside if outside is None else inside + outside,)
+
+
+def _turned_back(u: Any, v: Any, ct_u: Any, ct_v: Any) -> tuple[Any, Any]:
+    """Cotangents with what comes back when pairs of complex vectors turn, both at one rate."""
+    pairs = [(x, ct) for x, ct in ((u, ct_u), (v, ct_v)) if ct is not None]
+    if not pairs:
+        return ct_u, ct_v
+    turns = 0.0
+    for x, ct in pairs:
+        turns = turns + imag(sum(multiply(conj(x), ct), -2))
+    if real_row(v) is not None:
+        return ct_u, turned_back(v, 0.0 if ct_v is None else ct_v, turns)
+    return turned_back(u, 0.0 if ct_u is None else ct_u, turns), ct_v
 
 
 def _first(ct: Any, u: Any, whole: Any, k: int) -> Any:
@@ -665,6 +720,8 @@ def _first(ct: Any, u: Any, whole: Any, k: int) -> Any:
         return first
     if shape_of(whole)[-1] > k + 1:
         raise NotDifferentiableError(NO_VECTORS)
+    if is_complex(u):
+        turned_back(np.full((1, 1), 1j), last, imag(sum(multiply(conj(whole[..., k:]), last), -2)))
     return first - matmul(whole[..., k:], matmul(adjoint(last), u))
 
 

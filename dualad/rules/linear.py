@@ -56,7 +56,7 @@ def _sum_transpose(ct: Any, i: int, shapes: Any, *, axes: Shape, keepdims: bool)
 
 
 def _sum(x: Any, *, axes: Shape, keepdims: bool) -> Any:
-    return np.add.reduce(x, axis=axes, keepdims=keepdims)
+    return np.add.reduce(x, axis=axes, keepdims=keepdims)  # type: ignore[call-overload]
 
 
 _sum_row = Linear(
@@ -163,14 +163,14 @@ _reshape_row = Linear(
 
 
 def _resolve(shape: Any, size: int) -> Shape:
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    shape = tuple(int(s) for s in shape)
-    if -1 in shape:
-        known = -math.prod(shape)
+    entries = shape if isinstance(shape, (tuple, list)) else (shape,)
+    wanted = tuple(int(s) for s in entries)
+    if -1 in wanted:
+        known = -math.prod(wanted)
         if known == 0 or size % known:
-            raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
-        shape = tuple(size // known if s == -1 else s for s in shape)
-    return shape
+            raise ValueError(f"cannot reshape array of size {size} into shape {wanted}")
+        wanted = tuple(size // known if s == -1 else s for s in wanted)
+    return wanted
 
 
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Any:
@@ -237,9 +237,7 @@ def _put_index(ct: Any, i: int, shapes: Any, *, index: Any, ndim: int) -> Any:
 def _add_at(buffer: Any, ct: Any, *, index: Any, ndim: int) -> None:
     """``buffer[index] += ct``, with every repeated entry counted."""
     full = (slice(None),) * (buffer.ndim - ndim) + index
-    if len(index) == 1 and type(index[0]) is slice:
-        buffer[full] += ct
-    elif is_basic(index) or any(isinstance(i, np.ndarray) and i.dtype == bool for i in index):
+    if (len(index) == 1 and type(index[0]) is slice) or is_basic(index) or any(isinstance(i, np.ndarray) and i.dtype == bool for i in index):
         buffer[full] += ct
     else:
         np.add.at(buffer, full, ct)
@@ -299,8 +297,8 @@ scatter_add = Linear(
 def is_basic(index: Shape | tuple[Any, ...]) -> bool:
     """Whether an index of NumPy picks a view: integers, slices, None and Ellipsis."""
     return all(
-        i is None or i is Ellipsis or isinstance(i, (int, slice, np.integer))
-        and not isinstance(i, (bool, np.bool_))
+        i is None or i is Ellipsis or (isinstance(i, (int, slice, np.integer))
+        and not isinstance(i, (bool, np.bool_)))
         for i in index
     )  # fmt: skip
 
@@ -411,7 +409,7 @@ def _has_repeats(index: tuple[Any, ...], shape: Shape) -> bool:
     if is_basic(index) or all(not isinstance(i, np.ndarray) or i.dtype == bool for i in index):
         return False
     flat = np.arange(math.prod(shape)).reshape(shape)[index]
-    return np.unique(flat).size != flat.size
+    return bool(np.unique(flat).size != flat.size)
 
 
 def _view(x: Any, row: Linear, **params: Any) -> Any:
@@ -507,7 +505,7 @@ def _reverse(x: Any, axis: int) -> Any:
     return getitem_row(x, index=index, ndim=-axis)
 
 
-_cumsum_row = Linear(
+_cumsum_row: Linear = Linear(
     "cumsum",
     lambda x, *, axis: np.cumsum(x, axis=axis),
     lambda ct, i, shapes, *, axis: _reverse(_cumsum_row(_reverse(ct, axis), axis=axis), axis),
@@ -538,7 +536,7 @@ _imag_row = Linear(
     lambda ct, i, shapes: ct * 1j,
     samples=((((2, 3),), {}),),
 )
-_conjugate_row = Linear(
+_conjugate_row: Linear = Linear(
     "conjugate",
     lambda x: np.conjugate(x),
     lambda ct, i, shapes: _conjugate_row(ct),
@@ -584,8 +582,9 @@ def astype(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
     return _astype_row(x, dtype=dtype)
 
 
-for _function, _answer in {
-    np.sum: sum, np.expand_dims: expand_dims, np.broadcast_to: broadcast_to,
-    np.reshape: reshape, np.transpose: transpose, np.concatenate: concatenate,
-}.items():  # fmt: skip
-    implements(_function)(_answer)
+implements(np.sum)(sum)
+implements(np.expand_dims)(expand_dims)
+implements(np.broadcast_to)(broadcast_to)
+implements(np.reshape)(reshape)
+implements(np.transpose)(transpose)
+implements(np.concatenate)(concatenate)

@@ -100,6 +100,13 @@ def _partition(self: Any, kth: Any, axis: int = -1, *args: Any, **kwargs: Any) -
 
 
 @_register
+def _to_device(self: Any, device: str, /, *, stream: Any = None) -> Any:
+    if device != "cpu":
+        raise ValueError(f"numbers are on the device 'cpu', not {device!r}")
+    return self
+
+
+@_register
 def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return call_function(np.compress, (condition, self, axis), {"out": out})
 
@@ -174,6 +181,7 @@ refused_attributes: dict[str, str] = {
     for name, instead in {
         "data": "use x itself",
         "tobytes": "use ad.stop_gradient(x).tobytes()",
+        "tostring": "use ad.stop_gradient(x).tobytes()",
         "tofile": "use ad.stop_gradient(x).tofile(...)",
         "dump": "use ad.stop_gradient(x).dump(...)",
         "dumps": "use ad.stop_gradient(x).dumps()",

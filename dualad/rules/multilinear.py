@@ -9,6 +9,7 @@ them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ Shape = tuple[int, ...]
 # -------------------------------------------------------------------------- strong zeros
 
 
-def strong(row: Multilinear, args: list[Any], i: int, t: Any, params: dict[str, Any]) -> Any:
+def strong(row: Callable[..., Any], args: list[Any], i: int, t: Any, params: dict[str, Any]) -> Any:
     """The product with argument i replaced by t, where zeros of t stay zero.
 
     Entries of t that are zero meet infinite entries of the other factors as 0, not as
@@ -80,7 +81,7 @@ raised: dict[Multilinear, Any] = {}
 def _matmul(a: Any, b: Any, *, ndims: tuple[int, int]) -> Any:
     na, nb = ndims
     if ndim_of(a) > na:
-        if nb <= 2 and na == 1 or nb == 1:
+        if (nb <= 2 and na == 1) or nb == 1:
             return np.matmul(a, b)
         if na == 1:
             k, m = a.shape

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualad.primitive import Number, implements, shape_of, value_of
 from dualad.rules.lifting import as_array, dtype_of, lift
-from dualad.rules.linear import astype, concatenate, getitem, ndim_of, reshape, transpose
+from dualad.rules.linear import astype, concatenate, conjugate, getitem, ndim_of, reshape, transpose
 from dualad.rules.linear import sum as sum_over
 from dualad.rules.multilinear import dot
 from dualad.rules.reductions import average, kept_shape, one_axis, spread
@@ -88,7 +88,8 @@ def _quantile(
         of_ranks: Any = np.nanquantile if skips else np.quantile
         place = of_ranks(ranks, value_of(q), axis=-1, method=method, weights=weights)
         place = np.moveaxis(place, 0, -1)
-    place = np.asarray(place, dtype)
+    if dtype is not None:
+        place = place.astype(dtype)
     y = _read(sort(lanes), place, q, count, method)
     if not skips:
         y = _nan_if_any(y, value_of(sort(value_of(lanes)))[..., -1:])
@@ -224,8 +225,8 @@ def cov(
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         freedom = np.float64(0.0)
     x = x - reshape(center, (-1, 1))
-    weighted = x if w is None else x * w
-    c = dot(x, np.conjugate(transpose(weighted))) / freedom
+    weighted = transpose(x if w is None else x * w)
+    c = dot(x, conjugate(weighted) if dtype_of(x).kind == "c" else weighted) / freedom
     return reshape(c, ()) if shape_of(c) == (1, 1) else c
 
 

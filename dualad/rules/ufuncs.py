@@ -107,6 +107,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """``ufunc.method(*inputs, **kwargs)`` with a number among the inputs or in ``out``."""
     if ufunc in plain_functions:
         return _call_plain(getattr(ufunc, method), inputs, kwargs)
+    if ufunc.types and all(loop.split("->")[0] == "O" * ufunc.nin for loop in ufunc.types):
+        # Python's code for entries (np.frompyfunc): it is given the numbers.
+        entries = (np.asarray(x) if isinstance(x, Number) else x for x in inputs)
+        return getattr(ufunc, method)(*entries, **kwargs)
     row = implementations.get(ufunc) or _row_of_scipy(ufunc)
     if ufunc in refused_functions:
         row()

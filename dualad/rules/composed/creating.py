@@ -153,7 +153,8 @@ def linspace(
     step = (stop - start) / parts if parts > 0 else (stop - start) * np.nan
     ndim = max(ndim_of(start), ndim_of(stop))
     common = common_dtype(start, stop)
-    steps = np.arange(num, dtype=common if common.kind in "fc" else float).reshape((-1,) + (1,) * ndim)
+    steps = np.arange(num, dtype=common if common.kind in "fc" else float)
+    steps = steps.reshape((-1,) + (1,) * ndim)
     y = start + steps * step if parts > 0 else start + steps * (stop - start)
     if endpoint and num > 1:
         last = broadcast_to(astype(as_number(stop, y), dtype_of(y)), shape_of(y)[1:])
