@@ -182,11 +182,19 @@ COMPLEX = {
     "slogdet, sign": (lambda z: L.slogdet(z)[0], ZS),
     "slogdet, logarithm": (lambda z: L.slogdet(z)[1], Z),
     "eigvalsh": (L.eigvalsh, Z),
-    "eigh": (lambda z: projected(L.eigh(z, "U")[1]), ZS),
+    "eigh": (lambda z: projected(L.eigh(z)[1]), ZS),
+    "eigh, vectors": (lambda z: L.eigh(z)[1], ZS),
+    "eigh, vectors of the upper triangle": (lambda z: L.eigh(z, "U")[1], Z),
     "cholesky": (lambda z: L.cholesky(positive(z)), ZS),
     "svdvals": (L.svdvals, ZR),
     "svd": (rebuilt, ZR),
     "svd, wide": (rebuilt, ZW),
+    "svd, u": (lambda z: L.svd(z, full_matrices=False)[0], ZR),
+    "svd, vh": (lambda z: L.svd(z)[2], ZR),
+    "svd, u of a wide one": (lambda z: L.svd(z, full_matrices=False)[0], ZW),
+    "svd, vh of a wide one": (lambda z: L.svd(z, full_matrices=False)[2], ZW),
+    "svd, one more": (lambda z: projected(L.svd(z)[0][:, 1:]), ZR),
+    "svd, hermitian": (lambda z: L.svd(z, hermitian=True)[2], Z),
     "qr, q": (lambda z: L.qr(z)[0], ZR),
     "qr, r": (lambda z: L.qr(z)[1], ZW),
     "pinv": (L.pinv, ZR),
@@ -366,9 +374,12 @@ def test_bases_that_only_complete_are_refused():
 
 
 def test_functions_of_a_phase_are_refused():
-    for f in (lambda z: L.svd(z)[0][0].imag, lambda z: L.eigh(z)[1][1].imag):
+    """Where a vector has no real entry to tell its phase by: the last of a whole basis; zeros."""
+    for f, z in ((lambda z: L.svd(z)[0][:, 3].imag, ZR),
+                 (lambda z: L.eigh(z)[1][1].imag, np.diag([1.0 + 0j, 2.0, 3.0]))):  # fmt: skip
+        y, pull = ad.vjp(f, z)
         with pytest.raises(NotDifferentiableError, match="phase"):
-            ad.vjp(f, Z)[1](np.ones(3))
+            pull(np.ones_like(y))
 
 
 def test_errors_are_numpys():
