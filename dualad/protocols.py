@@ -245,8 +245,8 @@ class Operators(Number):
             _lost(
                 f"np.asarray(x, dtype={np.dtype(dtype)}) of a {type(self).__name__} (or assignment "
                 "into such an array)",
-                "write np.asarray(x) or x.astype(float), which keep it; make an array to assign "
-                "into with np.zeros_like(x) or np.zeros(n, like=x)",
+                "write np.asarray(x) or x.astype(float), which keep it; make an array to "
+                "assign into with np.zeros_like(x) or np.zeros(n, like=x)",
             )
         return rules.as_object_array(self)
 

@@ -92,7 +92,7 @@ z = [0.0, 0.0, 0.0]; z[1] = c; z[2] = c * d
 z = c; z *= d; z += 1; z **= 2; z = z + c
 z = x.copy(); z[1] = c; z[1] = z[1] * z[1]; z = np.cumsum(z)
 z = np.zeros_like(x)\nfor i in range(1, 4):\n    z[i] = 0.5 * z[i - 1] + x[i]
-z = A.copy()\nfor i in range(1, 3):\n    for j in range(4):\n        z[i, j] = x[j] * z[i - 1, j] + c
+z = A.copy()\nfor i in (1, 2):\n    for j in range(4):\n        z[i, j] = x[j] * z[i - 1, j] + c
 z = np.zeros((4,), like=x[:1]); z[0] = c; z[1:] = c * d
 z = np.zeros_like(x, shape=(2,)); z[0] = c
 z = np.zeros_like(x, dtype=bool); z[0] = True; z = np.where(z, x, c)
