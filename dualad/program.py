@@ -639,6 +639,8 @@ class Program:
         self.outputs = outputs
         self.rebuild = rebuild
         self.name = name
+        #: the arrays from outside that any step has met, needed or not
+        self.met: list[Any] = []
         self.steps = live(steps, outputs)
         self._name_steps()
 
@@ -666,7 +668,7 @@ class Program:
         """The arrays that came from outside, each once."""
         found: dict[int, Any] = {}
         for op in self.operations:
-            for x in _arrays_in((op.args, op.params)):
+            for x in arrays_in((op.args, op.params)):
                 found[id(x)] = x
         return list(found.values())
 
@@ -789,15 +791,16 @@ def live(steps: Iterable[Operation | Guard], outputs: list[Any]) -> list[Operati
     return kept[::-1]
 
 
-def _arrays_in(x: Any) -> Iterator[Any]:
+def arrays_in(x: Any) -> Iterator[Any]:
+    """The arrays in a nested argument."""
     if isinstance(x, np.ndarray):
         yield x
     elif type(x) is tuple or type(x) is list:
         for e in x:
-            yield from _arrays_in(e)
+            yield from arrays_in(e)
     elif type(x) is dict:
         for e in x.values():
-            yield from _arrays_in(e)
+            yield from arrays_in(e)
 
 
 def _bytes_of(op: Operation) -> int:
@@ -999,7 +1002,11 @@ def record(
     _name_inputs(f, inputs, args, kwargs)
     name = getattr(f, "__name__", "")
     name = name if name.isidentifier() else "f"
-    return Program(inputs, recording.steps, outputs, rebuild_out, name)
+    program = Program(inputs, recording.steps, outputs, rebuild_out, name)
+    for step in recording.steps:
+        if isinstance(step, Operation):
+            program.met += arrays_in((step.args, step.params))
+    return program
 
 
 def _name_inputs(f: Any, inputs: list[Operation], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: E501

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from dualad.compiler.blocks import layers
 from dualad.compiler.emit import FLOAT, Blocked, Emitter, Source
 from dualad.compiler.passes import optimised
 from dualad.primitive import Number, quietly
-from dualad.program import Operation, Program, is_traced, record
+from dualad.program import Operation, Program, arrays_in, is_traced, record
 from dualad.tree import flatten
 
 #: programs kept for one kind of arguments, and kinds for one function
@@ -83,7 +84,7 @@ def is_input(x: Any) -> bool:
 class Variant:
     """A program for one kind of arguments, as a Python function of its inputs."""
 
-    def __init__(self, program: Program, mask: list[bool]) -> None:
+    def __init__(self, program: Program, mask: list[bool], outside: list[Any]) -> None:
         self.mask = mask
         self.program = program
         self.namespace: dict[str, Any] = {"MISS": MISS, "UNSURE": UNSURE}
@@ -91,6 +92,10 @@ class Variant:
             if op.name.endswith("_") or op.name in _OURS:
                 op.name += "in"
         source = Source(self.namespace, [op.name for op in (*program.inputs, *program.operations)])
+        for a in outside:
+            sample = sample_of(a)
+            seen = source.bind(sample.tobytes(), "seen")
+            source.line(f"if {source.bind(sample, 'sample')}.tobytes() != {seen}: return MISS")
         self.steps = layers(program)
         emitter = Emitter(program, source, self.steps)
         outputs = emitter.emit("return MISS")
@@ -134,6 +139,35 @@ class Variant:
             return UNSURE
 
 
+# ------------------------------------------------------------- arrays from elsewhere
+
+
+def outside(program: Program) -> list[Any]:
+    """The constant arrays that somebody else holds too, and so may change."""
+    ours: dict[int, int] = {}  # references to an array that are the program's
+    for a in [*program.met, *arrays_in([(op.args, op.params) for op in program.operations])]:
+        ours[id(a)] = ours.get(id(a), 0) + 1
+    views: dict[int, set[int]] = {}
+    for a in program.met:
+        views.setdefault(id(a.base), set()).add(id(a))
+    held = [
+        a.base is not None and sys.getrefcount(a.base) - len(views[id(a.base)]) > 1
+        or sys.getrefcount(a) - ours[id(a)] > 2  # the variable, and getrefcount's argument
+        for a in program.met
+    ]  # fmt: skip
+    found = {id(a): a for a, h in zip(program.met, held, strict=True) if h and a.size}
+    return list(found.values())
+
+
+def sample_of(a: Any) -> Any:
+    """Some entries of an array (all of a small one), as a view: whether it was changed shows there."""
+    flat = a.reshape(-1)
+    if not np.shares_memory(flat, a):  # it is not in one piece
+        flat = a[tuple(slice(0, 8) for _ in a.shape)]
+        return flat
+    return flat[:: flat.nbytes // 512 | 1]
+
+
 # --------------------------------------------------------------------- the function given
 
 
@@ -175,7 +209,8 @@ class Compiled:
         try:
             program = record(self.fn, args, kwargs, is_input)
             traced = [y.value if isinstance(y, Operation) else y for y in program.outputs]
-            variant = Variant(optimised(program), [is_input(x) for x in leaves])
+            held = outside(program)
+            variant = Variant(optimised(program), [is_input(x) for x in leaves], held)
         except Exception as error:  # the function's own errors come again, from itself
             return self._give_up(kind, args, kwargs, f"{type(error).__name__}: {error}")
         y = variant(leaves)
@@ -307,7 +342,8 @@ def compile(fn: Callable[..., Any], backend: str = "auto") -> Callable[..., Any]
 
     What fn takes from elsewhere (a global, a closure) is a constant of the program, and so is
     a random number drawn inside; what fn prints, it prints while it is traced.  Pass what
-    changes as an argument.
+    changes as an argument.  An array from elsewhere that is written to is noticed (by some of
+    its entries, where it is large), and fn is traced again.
 
     >>> slope = compile(lambda x: np.sin(x) * x)
     >>> slope(2.0) == np.sin(2.0) * 2.0
