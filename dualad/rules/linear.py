@@ -577,9 +577,7 @@ _astype_row = Linear(
 def astype(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
     """Another floating-point (or complex) type; an integer or bool type gives the plain value."""
     dtype = np.dtype(dtype)
-    if dtype.kind not in "fc":
-        return np.asarray(value_of(x)).astype(dtype)
-    return _astype_row(x, dtype=dtype)
+    return _astype_row(x if dtype.kind in "fc" else value_of(x), dtype=dtype)
 
 
 implements(np.sum)(sum)
