@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import dualad as ad
-from dualad.harness.functions import chain, layers
+from dualad.harness.functions import chain
 from dualad.harness.measure import Contestant, Measurement, measure
 from dualad.harness.report import Curve, canvas, curves, heat
 from dualad.harness.tables import memory, table
@@ -25,18 +26,24 @@ JACOBIANS: dict[str, Contestant] = {
 def main(plots: Path = PLOTS, quick: bool = False) -> None:
     """Measure over inputs, outputs and depth; say where the crossover is and what to do."""
     heading(8, "When should one use forward, and when reverse differentiation?")
-    seconds = 0.02 if quick else 0.2
+    seconds = 0.01 if quick else 0.2
     two_extremes(64 if quick else 256, seconds)
-    sizes = (1, 8, 64) if quick else (1, 4, 16, 64, 256)
+    sizes = (1, 16) if quick else (1, 4, 16, 64, 256)
     ratios = over_shapes(plots / "exercise_8_shapes.png", sizes, seconds)
     crossover(sizes, ratios)
-    depths = (4, 16, 64) if quick else (4, 16, 64, 256)
+    operations(sizes)
+    depths = (4, 64) if quick else (4, 16, 64, 256)
     over_depth(plots / "exercise_8_depth.png", depths, seconds)
     recommendation()
 
 
-def network(inputs: int, outputs: int) -> tuple[partial[np.ndarray], np.ndarray]:
-    """Two layers of a network with that many inputs and outputs, and a point for it."""
+def layers(x: Any, inner: Any, outer: Any) -> Any:
+    """Two layers of a network."""
+    return np.tanh(outer @ np.tanh(inner @ np.tanh(x)))
+
+
+def network(inputs: int, outputs: int) -> tuple[partial[Any], np.ndarray]:
+    """Two layers with that many inputs and outputs, and a point for them."""
     rng = np.random.default_rng(inputs + 1000 * outputs)
     inner = rng.normal(size=(WIDTH, inputs)) / np.sqrt(inputs)
     outer = rng.normal(size=(outputs, WIDTH)) / np.sqrt(WIDTH)
@@ -114,10 +121,31 @@ def crossover(sizes: Sequence[int], ratios: np.ndarray) -> None:
         lines.append(f"{outputs:4d} outputs: {where}")
     show("\n".join(lines))
     say("""
-        In operations the crossover lies where outputs fall below inputs, less the cost of the
-        record.  In time it lies further towards many inputs, since an array of directions
-        costs hardly more than one direction as long as it is small: then the two modes differ
-        only by what recording costs.
+        As long as an array of directions is small, carrying it costs hardly more than one
+        direction: the time is that of the calls, and the two modes differ only by what
+        recording costs.  The number of directions decides once the arrays are large.
+    """)
+
+
+def operations(sizes: Sequence[int]) -> None:
+    """The same with no clock: the crossover is where inputs and outputs are equally many."""
+    section("The crossover, counted instead of timed")
+    rows = []
+    for outputs in sizes:
+        row = []
+        for inputs in sizes:
+            f, x = network(inputs, outputs)
+            programs = {name: ad.trace(mode(f))(x) for name, mode in JACOBIANS.items()}
+            count = {name: program.count().flops for name, program in programs.items()}
+            row.append(count["forward"] / count["reverse"])
+            assert (row[-1] > 1) == (inputs > outputs)
+            assert (row[-1] < 1) == (inputs < outputs)
+        rows.append([f"{outputs} outputs", *(f"{ratio:.2f}" for ratio in row)])
+    show(table(["operations", *(f"{n} inputs" for n in sizes)], rows))
+    say("""
+        Operations of the Jacobian forward, over operations in reverse, in recorded programs.
+        It is 1 where inputs and outputs are equally many, and only there: forward carries as many
+        directions as there are inputs, reverse as many as there are outputs.
     """)
 
 
@@ -193,9 +221,9 @@ def recommendation() -> None:
         carried in one array or given to different cores.  A sweep back cannot begin before f has
         ended, and the sweeps for different rows share one record.
 
-        Both at once: a Hessian times a vector is forward over reverse, and mode="auto" takes
-        reverse for a gradient of more than one number, and for a Jacobian with fewer outputs
-        than inputs once there are more than 16 of them.
+        Both at once: a Hessian times a vector is forward over reverse.  And mode="auto" decides
+        as this page does: reverse for a gradient of more than one number, and for a Jacobian
+        of many inputs and no more outputs than inputs.
     """)
 
 
