@@ -13,6 +13,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ import numpy as np
 
 from dualad.harness import tables
 from dualad.harness.measure import Contestant, Measurement, held_bytes, measure
+from dualad.program import Program, trace
 from dualad.rules.lifting import lift
 from dualad.tape import Variable, schedule
 from dualad.transforms import grad, hessian, jacobian, vjp
@@ -32,6 +34,8 @@ Function = Callable[..., Any]
 #: the steps of the references: the best for differences, and one that no digit is lost to
 STEP = {1: float(np.finfo(float).eps) ** (1 / 2), 2: float(np.finfo(float).eps) ** (1 / 4)}
 COMPLEX_STEP = 1e-150
+#: operations of f, times its calls, that are traced in order to count them
+LONGEST = 5000
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ class Comparison:
     """How far each contestant is from the reference, relative to its largest entry."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the tape of each contestant that has one holds when the sweep starts."""
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Operations by class, of f and of each contestant that is not too long to trace."""
 
     @property
     def advice(self) -> str:
@@ -94,7 +100,7 @@ class Comparison:
         """The header and the rows of the table, as text."""
         m = self.measurement
         header = ["contestant", "time / f", "quartiles", "time", "calls of f", "peak memory"]
-        header += ["tape nodes", "tape holds", "error"]
+        header += ["tape nodes", "tape holds", "flops", "error"]
         rows = []
         for name, cost in {"f": m.function, **m.contestants}.items():
             ratio, record = cost.timing.ratio, self.records.get(name)
@@ -103,6 +109,7 @@ class Comparison:
                 tables.duration(cost.timing.seconds.median), str(cost.evaluations),
                 tables.memory(cost.peak_bytes), str(record.nodes) if record else "",
                 tables.memory(record.held_bytes) if record else "",
+                str(self.counts[name]["flops"]) if name in self.counts else "",
                 f"{self.errors[name]:.0e}".replace("0e+00", "0") if name in self.errors else "",
             ])  # fmt: skip
         return header, rows
@@ -226,7 +233,35 @@ def compare(
         measurement=measured,
         errors=_errors({way: ways[way](f) for way in measured.contestants}, args),
         records=records,
+        counts=_counts(f, args, {way: ways[way](f) for way in measured.contestants}, measured),
     )
+
+
+def _counts(
+    f: Function, args: Sequence[Any], derivatives: dict[str, Function], measured: Measurement
+) -> dict[str, dict[str, int]]:
+    """The operations of f and of its derivatives, from their programs.
+
+    Those that call f so often that the program would be long are left out, and those that
+    cannot be traced.
+    """
+    try:
+        program = trace(f)(*args)
+    except Exception:  # f does what a program cannot hold: there is nothing to count
+        return {}
+    counts = {"f": _counted(program)}
+    length = len(program.operations)
+    for name, derivative in derivatives.items():
+        if length * measured.contestants[name].evaluations > LONGEST or name in REFERENCES:
+            continue
+        with suppress(Exception):
+            counts[name] = _counted(trace(derivative)(*args))
+    return counts
+
+
+def _counted(program: Program) -> dict[str, int]:
+    count = program.count()
+    return {**dataclasses.asdict(count), "flops": count.flops, "peak_bytes": program.peak_bytes()}
 
 
 def _errors(derivatives: dict[str, Function], args: Sequence[Any]) -> dict[str, float]:
