@@ -450,7 +450,9 @@ def test_float32_stays_float32(f):
 
 def test_empty_matrices():
     none = np.zeros((0, 0))
-    for f in (L.det, L.norm, lambda x: L.slogdet(x)[1], lambda x: np.sum(L.inv(x))):
+    for f in (L.det, L.norm, lambda x: L.slogdet(x)[1], lambda x: np.sum(L.inv(x)),
+              lambda x: np.sum(L.eigvalsh(x)), lambda x: np.sum(L.eigh(x)[1]),
+              lambda x: np.sum(L.svd(x)[0]), lambda x: np.sum(L.cholesky(x))):  # fmt: skip
         for mode in MODES:
             assert ad.grad(f, mode=mode)(none).shape == (0, 0)
     for f in (L.inv, L.det, L.eigvalsh, lambda x: L.solve(x, np.ones(3))):

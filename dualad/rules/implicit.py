@@ -310,11 +310,18 @@ def real_part(x: Any) -> Any:
     return real(x) if is_complex(x) else x
 
 
+def _largest(v: Any) -> Any:
+    """The largest size along the last axis, which is kept."""
+    if not v.shape[-1]:
+        return np.zeros((*v.shape[:-1], 1))
+    return np.max(np.abs(v), axis=-1, keepdims=True)
+
+
 def repeated(w: Any) -> Any:
     """Which pairs of values are equal, to rounding: a plain matrix."""
     v = value_of(w)
     n = shape_of(v)[-1]
-    size = np.max(np.abs(v), axis=-1, initial=0)[..., None, None]
+    size = np.expand_dims(_largest(v), -1)
     gap = np.abs(np.expand_dims(v, -2) - np.expand_dims(v, -1))
     return (gap <= n * np.finfo(v.dtype).eps * size) & ~np.eye(n, dtype=bool)
 
@@ -597,7 +604,7 @@ def _squares_apart(s: Any, same: Any, missing: float) -> Any:
 def vanishing(s: Any, shape: Shape) -> Any:
     """Which singular values are 0, to rounding."""
     v = value_of(s)
-    size = np.max(np.abs(v), axis=-1, keepdims=True, initial=0)
+    size = _largest(v)
     return v <= np.finfo(v.dtype).eps * np.max(shape[-2:]) * size
 
 

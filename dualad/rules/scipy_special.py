@@ -540,7 +540,7 @@ spherical_jn: Elementwise = row(
         (n * spherical_jn(np.maximum(n - 1, 0), x) - (n + 1) * spherical_jn(n + 1, x)) / (2 * n + 1)
     ),
     domain=((0, 3), (0.1, 2.0)),
-    function=special._ufuncs._spherical_jn,
+    function=special.spherical_jn,
     ulps=32,
 )
 
@@ -551,7 +551,7 @@ spherical_in: Elementwise = row(
         (n * spherical_in(np.maximum(n - 1, 0), x) + (n + 1) * spherical_in(n + 1, x)) / (2 * n + 1)
     ),
     domain=((0, 3), (0.1, 2.0)),
-    function=special._ufuncs._spherical_in,
+    function=special.spherical_in,
     ulps=16,
 )
 
