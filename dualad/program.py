@@ -183,8 +183,9 @@ def operations_in(x: Any) -> Iterator[Operation]:
 class Recording:
     """A program while it is being traced."""
 
-    def __init__(self, level: float) -> None:
+    def __init__(self, level: float, written_out: frozenset[str] = frozenset()) -> None:
         self.level = level
+        self.written_out = written_out
         self.steps: list[Operation | Guard] = []
         #: functions that are being carried out by the table's answer for them
         self.busy: set[Any] = set()
@@ -212,6 +213,9 @@ class Recording:
         """Evaluate a row or a function of NumPy on the values along, and record it."""
         args = self._settled(args)
         params = self._settled(params)
+        if isinstance(function, Elementwise) and function.name in self.written_out:
+            if any(isinstance(a, TracerArray) for a in args):
+                return function.function(*args)
         evaluate = function.evaluate if isinstance(function, Primitive) else function
         y = evaluate(
             *substituted(args, Tracer, _primal), **substituted(params, Tracer, _primal)
@@ -977,11 +981,15 @@ def record(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     traced: Callable[[Any], bool] = is_traced,
+    written_out: frozenset[str] = frozenset(),
 ) -> Program:
-    """Run f once on tracers; what it did, as a program."""
+    """Run f once on tracers; what it did, as a program.
+
+    Rows in ``written_out`` are recorded as the operations that they are made of.
+    """
     leaves, rebuild = flatten((args, kwargs))
     with new_level() as level, np.errstate(all="ignore"):
-        recording = Recording(level)
+        recording = Recording(level, written_out)
         traces.append(recording)
         try:
             tracers = [recording.input(_as_traced(x)) if traced(x) else x for x in leaves]

@@ -32,6 +32,9 @@ from dualad.tree import flatten
 #: programs kept for one kind of arguments, and kinds for one function
 MAX_PROGRAMS, MAX_KINDS = 32, 64
 
+#: rows that are recorded as the operations that they are made of
+WRITTEN_OUT = frozenset({"sech_squared", "lorentzian", "one_minus_square"})
+
 MISS = object()  # a guard did not hold
 UNSURE = object()  # a NaN came out, or ``math`` raised
 
@@ -123,9 +126,8 @@ class Variant:
             if not y.shape:
                 lines.append(f"if {name} != {name}: return UNSURE")
             elif y.size:
-                flat = name if len(y.shape) == 1 else f"{name}.reshape(-1)"
-                lines.append(f"s_ = {flat}.dot({flat})")
-                lines.append("if s_ != s_: return UNSURE")
+                flat = name if len(y.shape) == 1 else f"{name}.ravel('K')"
+                lines += [f"f_ = {flat}", "s_ = f_.dot(f_)", "if s_ != s_: return UNSURE"]
         if self.single:
             return [*lines, f"return {names[0]}"]
         rebuild = source.bind(self.program.rebuild, "rebuild")
@@ -150,6 +152,7 @@ def outside(program: Program) -> list[Any]:
     views: dict[int, set[int]] = {}
     for a in program.met:
         views.setdefault(id(a.base), set()).add(id(a))
+    a = None  # or it would be one more reference
     held = [
         a.base is not None and sys.getrefcount(a.base) - len(views[id(a.base)]) > 1
         or sys.getrefcount(a) - ours[id(a)] > 2  # the variable, and getrefcount's argument
@@ -207,7 +210,7 @@ class Compiled:
 
     def _trace(self, kind: Any, leaves: list[Any], args: Any, kwargs: Any) -> Any:
         try:
-            program = record(self.fn, args, kwargs, is_input)
+            program = record(self.fn, args, kwargs, is_input, WRITTEN_OUT)
             traced = [y.value if isinstance(y, Operation) else y for y in program.outputs]
             held = outside(program)
             variant = Variant(optimised(program), [is_input(x) for x in leaves], held)
