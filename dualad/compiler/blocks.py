@@ -498,6 +498,16 @@ class _Writer:
         elif op.label in _REDUCTIONS:
             reduce = self.source.bind(_REDUCTIONS[op.label].reduce, op.label + "_")
             axes, keep = op.params["axes"], op.params["keepdims"]
+            shape = _shape(op.args[0])
+            if op.label == "sum" and axes == (-1,) and op.dtype == FLOAT and shape[-1] <= 64:
+                # NumPy sums short lanes one by one; a product with ones does not.
+                ones = self.source.bind(np.ones(shape[-1]))
+                flat = f"{self.text(op.args[0])}.reshape((-1, {shape[-1]}))"
+                tail = "".join(f"{r}, " for r in rest)
+                self.source.line(f"{name} = {flat}.dot({ones}).reshape((rows, {tail}))")
+                if op in self.written:
+                    self.source.line(f"{self.written[op]}[lo:hi] = {name}")
+                return
             out = self.target(op, i)
             expression = f"{reduce}({self.text(op.args[0])}, {axes}, None, {out}, {bool(keep)})"
         elif ufunc is not None:

@@ -111,6 +111,7 @@ class Emitter:
         self._find_uses()
         self._find_lists()
         self._count_uses()
+        self._find_factors()
 
     # -- who uses what until when
 
@@ -185,6 +186,20 @@ class Emitter:
             if isinstance(y, Operation):
                 self.uses[y] = self.uses.get(y, 0) + 1
 
+    def _find_factors(self) -> None:
+        """Products of short vectors of which only the sum is needed."""
+        self.factors = {
+            op for op in self.program.operations
+            if op.label in ("multiply", "square") and self.uses.get(op) == 1 and op.dtype == FLOAT
+            and len(op.shape or ()) == 1 and op.size <= _SMALL
+            and all(isinstance(a, Operation) and a.shape == op.shape for a in op.args)
+        }  # fmt: skip
+        summed = {
+            op.args[0] for op in self.program.operations
+            if op.label == "sum" and op.shape == () and not op.params["keepdims"]
+        }  # fmt: skip
+        self.factors &= summed
+
     def in_line(self, op: Operation) -> bool:
         """Whether a number that is used once is written where it is used."""
         below = max((self.depth.get(o, 0) for o in op.operands()), default=0)
@@ -244,6 +259,8 @@ class Emitter:
 
     def operation(self, op: Operation, i: int) -> None:
         """The statement for one operation."""
+        if op in self.factors:
+            return
         name = self.names[op] = op.name
         expression = self.on_floats(op) if self._all_floats(op) else None
         if expression is not None and self.in_line(op):
@@ -464,6 +481,8 @@ def _reduction(name: str) -> Callable[[Emitter, Operation, int], str]:
         reduce = e.source.bind(ufunc.reduce, f"{name}_")
         if len(axes) == len(x.shape) == 1 and not keep:
             if name == "sum" and x.dtype == FLOAT and x.size <= _SMALL:  # a third of the time
+                if x in e.factors:
+                    return f"{e.text(x.args[0])}.dot({e.text(x.args[-1])})"
                 return f"{e.text(x)}.dot({e.constant(1.0, x.shape, FLOAT)})"
             return f"{reduce}({e.text(x)})"
         axis = axes[0] if len(axes) == 1 else axes

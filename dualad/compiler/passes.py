@@ -231,6 +231,9 @@ def _product(op: Operation) -> Any:
     if _of(a, "negative") and _of(b, "negative"):
         return operation(op, ROW["multiply"], (a.args[0], b.args[0]))
     for x, c in ((a, b), (b, a)):
+        if _of(x, "negative") and x.shape and isinstance(c, Operation) and c.shape == ():
+            opposite = operation(c, ROW["negative"], (c,))  # of one number, not of all entries
+            return operation(op, ROW["multiply"], (opposite, x.args[0]))
         if not _number(c):
             continue
         if _of(x, "negative") and _same(x.args[0], x):
