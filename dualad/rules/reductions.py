@@ -20,7 +20,7 @@ import numpy as np
 
 from dualad.primitive import implements, shape_of, value_of
 from dualad.rules.composed import counted, mean, over_count
-from dualad.rules.elementwise import logaddexp, multiply
+from dualad.rules.elementwise import multiply
 from dualad.rules.lifting import as_array, dtype_of, lift
 from dualad.rules.linear import (
     astype,
@@ -71,25 +71,13 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 # ------------------------------------------------------------- reductions by pairs of entries
 
 
-def reduce_pairs(pair: Pair, a: Any, axis: Any, keepdims: Any, identity: Any) -> Any:
-    """Reduce axes by an associative and commutative function of two entries."""
-    shape = shape_of(a)
-    if not axes_from_end(axis, len(shape)):
+def reduce_pairs(pair: Pair, a: Any, axis: Any, keepdims: Any = False) -> Any:
+    """Reduce axes, of some length, by an associative and commutative function of two entries."""
+    if not axes_from_end(axis, ndim_of(a)):
         return a
     x, at = one_axis(a, axis)
-    n = shape_of(x)[at]
-    if n == 0:
-        have = shape_of(x)
-        y: Any = np.full(have[:at] + have[len(have) + at + 1 :], identity)
-    else:
-        y = _halved(pair, x, at, n)
-        if not np.all(np.isfinite(value_of(y))):
-            # From left to right, as NumPy: halves may overflow, or meet 0 * inf, where it does not.
-            left_to_right = along(x, at, 0)
-            for i in range(1, n):
-                left_to_right = pair(left_to_right, along(x, at, i))
-            y = left_to_right
-    return reshape(y, kept_shape(shape, axis)) if keepdims else y
+    y = _halved(pair, x, at, shape_of(x)[at])
+    return reshape(y, kept_shape(shape_of(a), axis)) if keepdims else y
 
 
 def _halved(pair: Pair, x: Any, axis: int, n: int) -> Any:
@@ -107,14 +95,7 @@ def _halved(pair: Pair, x: Any, axis: int, n: int) -> Any:
 
 def accumulate_pairs(pair: Pair, a: Any, axis: int) -> Any:
     """Running reductions by an associative function of two entries."""
-    at = from_end(axis, ndim_of(a))
-    y = _scanned(pair, a, at)
-    if not np.all(np.isfinite(value_of(y))):
-        prefixes = [along(a, at, slice(0, 1))]
-        for i in range(1, shape_of(a)[at]):
-            prefixes.append(pair(prefixes[-1], along(a, at, slice(i, i + 1))))
-        y = concatenate(prefixes, at)
-    return y
+    return _scanned(pair, a, from_end(axis, ndim_of(a)))
 
 
 def _scanned(pair: Pair, x: Any, axis: int) -> Any:
@@ -141,7 +122,17 @@ def prod(
         a = np.where(where, a, 1.0)
     if dtype is not None:
         a = astype(a, dtype)
-    y = reduce_pairs(multiply, a, axis, keepdims, 1.0)
+    if 0 in shape_of(a):
+        y: Any = np.prod(np.zeros(shape_of(a)), axis=axis, keepdims=bool(keepdims))
+    else:
+        y = reduce_pairs(multiply, a, axis, keepdims)
+        if not np.all(np.isfinite(value_of(y))):
+            # From left to right, as NumPy: halves may overflow, or meet 0 * inf, where it does not.
+            x, at = one_axis(a, axis)
+            y = along(x, at, 0)
+            for i in range(1, shape_of(x)[at]):
+                y = multiply(y, along(x, at, i))
+            y = reshape(y, kept_shape(shape_of(a), axis)) if keepdims else y
     return y if initial is None else y * initial
 
 
@@ -153,19 +144,14 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
         a = astype(a, dtype)
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return accumulate_pairs(multiply, a, axis)
-
-
-def logaddexp_reduce(
-    array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False,
-    initial: Any = None, where: Any = True,
-) -> Any:  # fmt: skip
-    """``np.logaddexp.reduce``: the logarithm of a sum of exponentials, that cannot overflow."""
-    a = as_array(array)
-    if where is not True:
-        a = np.where(where, a, -np.inf)
-    y = reduce_pairs(logaddexp, a, axis, keepdims, -np.inf)
-    return y if initial is None else logaddexp(y, initial)
+    y = accumulate_pairs(multiply, a, axis)
+    if np.all(np.isfinite(value_of(y))):
+        return y
+    axis = from_end(axis, ndim_of(a))
+    in_turn = [along(a, axis, slice(0, 1))]
+    for i in range(1, shape_of(a)[axis]):
+        in_turn.append(multiply(in_turn[-1], along(a, axis, slice(i, i + 1))))
+    return concatenate(in_turn, axis)
 
 
 def _running(
@@ -421,6 +407,6 @@ def nanmin(
 
 __all__ = [
     "accumulate_pairs", "average", "cumprod", "cumulative_prod", "cumulative_sum",
-    "logaddexp_reduce", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
     "nanstd", "nansum", "nanvar", "prod", "ptp", "reduce_pairs", "std", "var",
 ]  # fmt: skip

@@ -32,6 +32,7 @@ from dualad.rules.linear import (
     where,
 )
 from dualad.rules.plain import name_of, plain_functions, refused_functions
+from dualad.rules.reductions import accumulate_pairs, reduce_pairs
 
 
 def no_rule(function: Any, what: str = "") -> NotDifferentiableError:
@@ -229,7 +230,7 @@ def reduce(
     return y
 
 
-#: ufuncs without an identity whose order of reduction is free, as in NumPy
+#: ufuncs without a function of their own whose order of reduction is free
 _ANY_ORDER = {np.fmax, np.fmin, np.hypot, np.logaddexp, np.logaddexp2}
 
 
@@ -243,6 +244,9 @@ def _to_front(a: Any, axes: tuple[int, ...]) -> Any:
 
 def _fold(ufunc: Any, a: Any, start: Any, mask: Any) -> Any:
     row = implementations[ufunc]
+    if ufunc in _ANY_ORDER and mask is None and shape_of(a)[0]:
+        y = reduce_pairs(row, a, 0)
+        return y if start is None else row(start, y)
     entries = list(a)
     if start is None:
         if not entries or mask is not None:
@@ -266,6 +270,8 @@ def accumulate(ufunc: Any, array: Any, axis: int = 0, dtype: Any = None, out: An
     if function is not None:
         return implementations[function](a, axis)
     row = implementations[ufunc]
+    if ufunc in _ANY_ORDER or ufunc in _REDUCTIONS:
+        return accumulate_pairs(row, a, axis)
     results: list[Any] = []
     for e in moveaxis(a, axis, 0):
         results.append(row(results[-1], e) if results else e)
