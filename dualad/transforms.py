@@ -89,6 +89,10 @@ def _outputs(y: Any, name: str) -> tuple[list[Any], Any]:
     return out, rebuild
 
 
+#: how NumPy says that its code for floats has met an object array
+_OBJECT_ERRORS = ("dtype('O')", "not supported for the input types", "has no callable")
+
+
 def _called(f: Function, args: Sequence[Any]) -> Any:
     """f of numbers; where NumPy hides our advice behind an error of its own, ours is raised."""
     try:
@@ -100,7 +104,7 @@ def _called(f: Function, args: Sequence[Any]) -> Any:
         raise
     except TypeError as error:
         # What NumPy has in C for floats alone: np.linalg.inv(np.array([[a, b], [c, d]])).
-        if "dtype('O')" in str(error) or "not supported for the input types" in str(error):
+        if any(sign in str(error) for sign in _OBJECT_ERRORS):
             raise TypeError(
                 f"{error}. If that was an object array of numbers, which NumPy makes of "
                 "np.array([...]) and np.asarray(x): write np.stack([...]), np.array([...], like=x) "
@@ -852,20 +856,20 @@ def hessian(
         single = isinstance(argnums, (int, np.integer))
         g = _closed(f, args, chosen, kwargs)
         points = tuple(args[i] for i in chosen)
+        if not all(map(_is_real, _leaves(list(points), "hessian")[0])):
+            raise TypeError("hessian: at a complex point, give real and imaginary parts as arguments")
         if mode == "hyperdual":
-            answer = _hessian_hyperdual(g, points, chunk)
-        else:
-            inner = grad(g, tuple(range(len(points))), "reverse")
-            outer = "reverse" if mode == "reverse" else "forward"
-            answer = jacobian(inner, tuple(range(len(points))), outer, chunk)(*points)
-            # jacobian gives, for each leaf of the gradient, a tuple over the arguments: the
-            # gradient itself is a tuple over the arguments
-        return answer[0][0] if single else answer
+            return _hessian_hyperdual(g, points, single, chunk)
+        every = 0 if single else tuple(range(len(points)))
+        outer = "reverse" if mode == "reverse" else "forward"
+        return jacobian(grad(g, every, "reverse"), every, outer, chunk)(*points)
 
     return hessian_of_f
 
 
-def _hessian_hyperdual(f: Function, points: tuple[Any, ...], chunk: int | None) -> Any:
+def _hessian_hyperdual(
+    f: Function, points: tuple[Any, ...], single: bool, chunk: int | None
+) -> Any:
     """One evaluation a pair of chunks of directions: k (k + 1) / 2 for k chunks."""
     parts, rebuilds = [], []
     for p in points:
@@ -874,7 +878,7 @@ def _hessian_hyperdual(f: Function, points: tuple[Any, ...], chunk: int | None) 
         rebuilds.append(rebuild)
     flat = [p for group in parts for p in group]
     n = sum(math.prod(shape_of(p)) for p in flat)
-    total = np.zeros((n, n))
+    total = np.zeros((n, n), np.result_type(*map(rules.dtype_of, flat)) if flat else float)
     pieces: dict[tuple[int, int], Any] = {}
     cuts = _chunks(n, chunk, n * max(n, 1))
     value: Any = None
@@ -898,6 +902,10 @@ def _hessian_hyperdual(f: Function, points: tuple[Any, ...], chunk: int | None) 
         for (a, c), piece in pieces.items():
             total[a : a + piece.shape[0], c : c + piece.shape[1]] = piece
             total[c : c + piece.shape[1], a : a + piece.shape[0]] = piece.T
+    def in_place(blocks: list[Any]) -> Any:
+        built = [r(g) for r, g in zip(rebuilds, _regroup(blocks, parts), strict=True)]
+        return built[0] if single else tuple(built)
+
     blocks = []
     offset = 0
     for p in flat:
@@ -910,11 +918,9 @@ def _hessian_hyperdual(f: Function, points: tuple[Any, ...], chunk: int | None) 
             ))
             for q, o in zip(_split_rows(rows, flat), flat, strict=True)
         ]
-        blocks.append(
-            tuple(r(g) for r, g in zip(rebuilds, _regroup(block, parts), strict=True))
-        )
+        blocks.append(in_place(block))
         offset += size
-    return tuple(r(g) for r, g in zip(rebuilds, _regroup(blocks, parts), strict=True))
+    return in_place(blocks)
 
 
 def _assembled(pieces: dict[tuple[int, int], Any], cuts: list[tuple[int, int]]) -> Any:
