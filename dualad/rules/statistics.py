@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Number, implements, shape_of, value_of
-from dualad.rules.lifting import as_array, dtype_of, lift
+from dualad.rules.lifting import as_array, dtype_of, plainly
 from dualad.rules.linear import astype, concatenate, conjugate, getitem, ndim_of, reshape, transpose
 from dualad.rules.linear import sum as sum_over
 from dualad.rules.multilinear import dot
@@ -65,37 +65,34 @@ _MOVES = {
 
 
 def _quantile(
-    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any
+    a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skips_nan: bool = False
 ) -> Any:
     a = as_array(a)
     shape, q_shape = shape_of(a), shape_of(q)
-    dtype = dtype_of(a) if type(q) in (int, float) else None  # a plain q has no precision
-    skips = name.startswith("nan")
     lanes = _lanes(a, axis)
+    count: Any = shape_of(lanes)[-1]
     missing = np.isnan(value_of(lanes))
-    n = shape_of(lanes)[-1]
-    count: Any = n
-    q = reshape(q, (-1,))
-    if weights is None and not (skips and np.any(missing)):
-        place: Any = np.quantile(np.arange(float(n)), value_of(q), method=method)  # type: ignore[call-overload]
+    steps = value_of(reshape(q, (-1,)))
+    of_ranks: Any = np.nanquantile if skips_nan else np.quantile
+    if weights is None and not (skips_nan and np.any(missing)):
+        place = of_ranks(np.arange(float(count)), steps, method=method)
     else:
         ranks: Any = np.argsort(np.argsort(value_of(lanes), -1, kind="stable"), -1).astype(float)
-        if skips:
+        if skips_nan:
             ranks = np.where(missing, np.nan, ranks)
             count = np.sum(~missing, axis=-1, keepdims=True)
         if weights is not None:
-            weights = _lanes(spread(np.asarray(value_of(lift(weights))), shape, axis), axis)
-        of_ranks: Any = np.nanquantile if skips else np.quantile
-        place = of_ranks(ranks, value_of(q), axis=-1, method=method, weights=weights)
+            weights = _lanes(spread(np.asarray(plainly(weights)), shape, axis), axis)
+        place = of_ranks(ranks, steps, axis=-1, method=method, weights=weights)
         place = np.moveaxis(place, 0, -1)
-    if dtype is not None:
-        place = place.astype(dtype)
-    y = _read(sort(lanes), place, q, count, method)
-    if not skips:
-        y = _nan_if_any(y, value_of(sort(value_of(lanes)))[..., -1:])
+    if type(q) in (int, float):  # which has no precision of its own
+        place = place.astype(dtype_of(a))
+    s = sort(lanes)
+    y = _read(s, place, reshape(q, (-1,)), count, method)
+    if not skips_nan:
+        y = _nan_if_any(y, value_of(s)[..., -1:])
     y = transpose(y, (-1, *range(ndim_of(y) - 1)))
-    y = reshape(y, q_shape + (kept_shape(shape, axis) if keepdims else shape_of(y)[1:]))
-    return y
+    return reshape(y, q_shape + (kept_shape(shape, axis) if keepdims else shape_of(y)[1:]))
 
 
 def _read(s: Any, place: Any, q: Any, count: Any, method: str) -> Any:
@@ -135,7 +132,7 @@ def quantile(
 ) -> Any:  # fmt: skip
     """Quantiles, by any of NumPy's methods; also differentiated in q."""
     method = interpolation or method
-    return _quantile("quantile", a, as_array(q), axis, out, method, keepdims, weights)
+    return _quantile(a, as_array(q), axis, method, keepdims, weights)
 
 
 @implements(np.percentile)
@@ -146,8 +143,7 @@ def percentile(
 ) -> Any:  # fmt: skip
     """Quantiles, with q in percent."""
     method = interpolation or method
-    q = as_array(q) / 100.0
-    return _quantile("percentile", a, q, axis, out, method, keepdims, weights)
+    return _quantile(a, as_array(q) / 100.0, axis, method, keepdims, weights)
 
 
 @implements(np.nanquantile)
@@ -158,7 +154,7 @@ def nanquantile(
 ) -> Any:  # fmt: skip
     """Quantiles of what is not NaN."""
     method = interpolation or method
-    return _quantile("nanquantile", a, as_array(q), axis, out, method, keepdims, weights)
+    return _quantile(a, as_array(q), axis, method, keepdims, weights, skips_nan=True)
 
 
 @implements(np.nanpercentile)
@@ -169,8 +165,7 @@ def nanpercentile(
 ) -> Any:  # fmt: skip
     """Quantiles of what is not NaN, with q in percent."""
     method = interpolation or method
-    q = as_array(q) / 100.0
-    return _quantile("nanpercentile", a, q, axis, out, method, keepdims, weights)
+    return _quantile(a, as_array(q) / 100.0, axis, method, keepdims, weights, skips_nan=True)
 
 
 @implements(np.nanmedian)
@@ -181,7 +176,7 @@ def nanmedian(
     a = as_array(a)
     if not np.any(np.isnan(value_of(a))):
         return median(a, axis, out, keepdims=keepdims)
-    return _quantile("nanmedian", a, 0.5, axis, out, "linear", keepdims, None)
+    return _quantile(a, 0.5, axis, "linear", keepdims, None, skips_nan=True)
 
 
 # ----------------------------------------------------------------------------- covariances
@@ -211,7 +206,7 @@ def cov(
         ddof = 0 if bias else 1
     w: Any = None
     if fweights is not None:
-        w = np.asarray(value_of(lift(fweights)))
+        w = np.asarray(plainly(fweights))
     if aweights is not None:
         aweights = as_array(aweights)
         w = aweights if w is None else w * aweights
@@ -251,7 +246,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer occurs, or the sum of the weights that come with it."""
-    x = value_of(lift(x))
+    x = plainly(x)
     weights = as_array(weights)
     if not isinstance(weights, Number):
         return np.bincount(x, weights, minlength)
@@ -267,7 +262,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins; between the ends of the data they move with those."""
     a, bins = as_array(a), as_array(bins)
-    edges = np.histogram_bin_edges(value_of(a), value_of(bins), range, value_of(lift(weights)))
+    edges = np.histogram_bin_edges(value_of(a), value_of(bins), range, plainly(weights))
     if shape_of(bins) or not isinstance(a, Number) or range is not None or 0 in shape_of(a):
         return bins if isinstance(bins, Number) else edges
     part = (edges - edges[0]) / (edges[-1] - edges[0])
@@ -282,7 +277,7 @@ def histogram(
     """Counts, or sums of weights, in bins, and their edges; counts move in steps: no slope."""
     weights = as_array(weights)
     edges = histogram_bin_edges(a, bins, range, weights)
-    data, cuts = np.ravel(value_of(lift(a))), value_of(edges)
+    data, cuts = np.ravel(plainly(a)), value_of(edges)
     if isinstance(weights, Number):
         place = np.searchsorted(cuts, data, "right") - 1
         place = np.where(data == cuts[-1], len(cuts) - 2, place)
