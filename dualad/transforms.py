@@ -555,8 +555,9 @@ def _pushed_basis(
     def pushed(seeds: list[Any]) -> tuple[list[Any], Any]:
         if lead == (1,):
             # One direction needs no axis, so a number goes with a plain tangent, which is five
-            # times as fast; what the direction does not touch is a constant.
-            seeds = [(e[0] if e.ndim > 1 else e[0].item()) if np.any(e) else None for e in seeds]
+            # times as fast.  What the direction does not touch is a number all the same: f may
+            # make arrays like it, and write to them.
+            seeds = [e[0] if e.ndim > 1 else e[0].item() for e in seeds]
         values, slopes, rebuild_out = _push(f, parts, rebuilds, _regroup(seeds, parts), "jacobian")
         if lead == (1,):
             slopes = [s if s is None else rules.reshape(s, (1, *shape_of(s))) for s in slopes]

@@ -190,6 +190,19 @@ def _total(values) -> object:
     return total
 
 
+def _entries(values) -> object:
+    """All entries of a result, real and imaginary parts apart, in one axis."""
+    leaves, _ = flatten(values)
+    parts = [np.zeros(0)]
+    for leaf in leaves:
+        leaf = rules.lift(leaf)
+        kind = rules.dtype_of(leaf).kind
+        if kind in "fc":
+            both = (np.real(leaf), np.imag(leaf)) if kind == "c" else (leaf,)
+            parts += [np.reshape(part, (-1,)) for part in both]
+    return np.concatenate(parts)
+
+
 def _close(got, expected, what: str, rtol: float) -> None:
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape, f"{what}: shape {got.shape}, not {expected.shape}"
@@ -226,6 +239,18 @@ def check_call(f, args) -> None:
     _close(slope, _difference(total, args, direction), "against differences", 2e-9)
     _close(ad.jvp(total, args, direction)[1], slope, "one direction against all", 1e-11)
 
+    def entries(*some):
+        return _entries(f(*some))
+
+    # As many directions as an argument has rows, and cotangents in pairs: where axes of
+    # directions could be taken for axes of arrays.
+    rows = max(2, np.shape(args[-1])[0] if np.shape(args[-1]) else 2)
+    wide = ad.jacobian(entries, numbers, mode="forward")(*args)
+    for chunk, mode in ((rows, "forward"), (None, "reverse"), (2, "reverse")):
+        got = ad.jacobian(entries, numbers, mode=mode, chunk=chunk)(*args)
+        for some, expected in zip(got, wide, strict=True):
+            _close(some, expected, f"Jacobian, {mode}, in chunks of {chunk}", 1e-11)
+
     hyperdual = ad.hessian(total, numbers, mode="hyperdual")(*args)
     nested = ad.hessian(total, numbers, mode="forward")(*args)
     for i in numbers:
@@ -254,6 +279,35 @@ def parsed(text: str) -> tuple[Any, tuple[Any, ...]]:
 def call():
     """Check a call given as text: ``call("np.roll(x, 1)")``."""
     return lambda text: check_call(*parsed(text))
+
+
+def complex_points(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays with imaginary parts."""
+    return tuple(a + 1j * np.cos(2.0 + np.arange(np.size(a))).reshape(np.shape(a))[()] for a in args)
+
+
+@pytest.fixture
+def complex_call():
+    """Check a call at complex points: against differences, and that reverse is the adjoint."""
+
+    def check(text: str) -> None:
+        f, args = parsed(text)
+        args = complex_points(args)
+        rng = np.random.default_rng(7)
+        along = tuple(draw(rng, np.shape(a), is_complex=True) for a in args)
+
+        def entries(*some):
+            return _entries(f(*some))
+
+        values, slopes = ad.jvp(entries, args, along)
+        _close(values, entries(*args), "value", 1e-13)
+        _close(slopes, _difference(entries, args, along), "against differences", 2e-8)
+        ct = rng.standard_normal(np.shape(values))
+        pulled = ad.vjp(entries, *args)[1](ct)
+        inner = sum(np.sum(np.real(np.conj(p) * t)) for p, t in zip(pulled, along, strict=True))
+        _close(inner, np.sum(ct * slopes), "reverse against forward", 1e-11)
+
+    return check
 
 
 @pytest.fixture

@@ -67,7 +67,11 @@ def plainly(x: Any) -> Any:
 def dtype_of(x: Any) -> Any:
     """The dtype of a float, an array or a number."""
     x = value_of(x)
-    return np.dtype(np.float64) if type(x) is float else np.dtype(getattr(x, "dtype", object))
+    if type(x) is float:
+        return np.dtype(np.float64)
+    if type(x) in (complex, int, bool):
+        return np.dtype(type(x))
+    return np.dtype(getattr(x, "dtype", object))
 
 
 def existing(*names: str, module: Any = np) -> tuple[Any, ...]:

@@ -577,6 +577,8 @@ _astype_row = Linear(
 def astype(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
     """Another floating-point (or complex) type; an integer or bool type gives the plain value."""
     dtype = np.dtype(dtype)
+    if dtype.kind == "O":
+        return np.asarray(x, dtype=object)  # each entry a number
     return _astype_row(x if dtype.kind in "fc" else value_of(x), dtype=dtype)
 
 
