@@ -585,7 +585,8 @@ def _walk_constant(node: Node, ct: float, adjoint: Any, owned: set[Node], strong
     """
     whole: Any = None
     for parent, partial, pull in node.edges or ():
-        if pull is None and parent.shape == node.shape and shape_of(partial) in ((), node.shape):
+        full = type(partial) is int or type(partial) is float or shape_of(partial) == node.shape
+        if pull is None and parent.shape == node.shape and full:
             c = partial if ct == 1.0 else rules.scaled(partial, ct) if strong else partial * ct
             add(parent, float(c) if type(c) is int else c, (), adjoint, owned)
             continue
