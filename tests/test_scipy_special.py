@@ -314,14 +314,34 @@ def test_functions_that_convert_their_input_are_refused(f):
             ad.jacobian(f, mode=mode)(np.array([0.3, 0.6, 0.8]))
 
 
-def test_float32_stays_float32():
-    x = np.array([0.3, 0.6], np.float32)
-    for f in (special.erf, special.gammaln, special.expit, special.ndtr, special.i0):
-        y, t = ad.jvp(f, (x,), (x,))
-        assert y.dtype == np.float32
-        assert ad.grad(lambda a, f=f: np.sum(f(a)))(x).dtype == np.float32
-        wide = x.astype(float)
-        np.testing.assert_allclose(t, ad.jvp(f, (wide,), (wide,))[1], rtol=1e-4)
+@pytest.mark.parametrize("name", CALLS)
+def test_slopes_have_the_precision_of_the_value(name):
+    f, x = CALLS[name], np.array([0.3, 0.6, 0.8], np.float32)
+    y, t = ad.jvp(f, (x,), (x,))
+    assert y.dtype == t.dtype == f(x).dtype
+    assert ad.grad(lambda a: np.sum(f(a)))(x).dtype == np.float32
+    wide = x.astype(float)
+    np.testing.assert_allclose(t, ad.jvp(f, (wide,), (wide,))[1], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [special.erf, special.erfc, special.ndtr, special.psi, special.gamma, special.loggamma,
+     special.rgamma, special.exp1, special.expi, special.expm1, special.log1p, special.lambertw,
+     lambda z: special.jv(1.5, z), lambda z: special.yv(1.5, z), lambda z: special.iv(1.5, z),
+     lambda z: special.kv(1.5, z), lambda z: special.kve(1.5, z), lambda z: special.sici(z)[0],
+     lambda z: special.shichi(z)[1], lambda z: special.fresnel(z)[0],
+     lambda z: special.xlogy(z, z + 2.0), lambda z: special.xlog1py(2.0, z),
+     lambda z: special.hyp1f1(1.0, 2.5, z), lambda z: special.hyp2f1(1.0, 1.5, 2.5, 0.3 * z),
+     special.erfcx, special.dawsn, special.log_ndtr, lambda z: special.ive(1.5, z)],
+)  # fmt: skip
+def test_complex_arguments_are_right_or_refused(f):
+    z, t, h = np.array([0.6 + 0.4j, 0.3 - 0.7j]), np.array([1.0 - 0.5j, 0.3 + 1.0j]), 1e-6
+    try:
+        slope = ad.jvp(f, (z,), (t,))[1]
+    except NotDifferentiableError:
+        return
+    np.testing.assert_allclose(slope, (f(z + h * t) - f(z - h * t)) / (2 * h), rtol=1e-7)
 
 
 def test_far_out_slopes_keep_their_digits():

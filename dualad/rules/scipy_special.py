@@ -18,7 +18,13 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import special
 
-from dualad.primitive import Elementwise, NotDifferentiableError, Primitive, implementations
+from dualad.primitive import (
+    Elementwise,
+    NotDifferentiableError,
+    Primitive,
+    implementations,
+    value_of,
+)
 from dualad.rules.elementwise import INF, INSIDE, ORDER, PI, POSITIVE, REAL
 
 SQRT2, SQRT_PI = math.sqrt(2.0), math.sqrt(PI)
@@ -30,7 +36,20 @@ DEGREE = (1.5, 3.0)
 def row(name: str, *partials: Any, domain: Any, function: Any = None, **about: Any) -> Elementwise:
     """The row of a ufunc of SciPy under its name, or of a function given."""
     function = function or getattr(special, name)
+    partials = tuple(_in_precision(p) if callable(p) else p for p in partials)
     return Elementwise(f"special.{name}", *partials, domain=domain, function=function, **about)
+
+
+def _in_precision(partial: Any) -> Any:
+    """The partial in the precision of the output: SciPy computes some functions in doubles only."""
+
+    def precise(xp: Any, y: Any, *args: Any) -> Any:
+        p = partial(xp, y, *args)
+        if xp is np and isinstance(p, (np.ndarray, np.generic)) and p.dtype.kind == y.dtype.kind:
+            return p.astype(y.dtype, copy=False)
+        return p
+
+    return precise
 
 
 def constant(function: str, argument: str) -> Any:
@@ -43,6 +62,13 @@ def constant(function: str, argument: str) -> Any:
         )
 
     return refuse
+
+
+def only_real(name: str, x: Any) -> Any:
+    """X, which must not be complex: where a formula holds for real numbers alone."""
+    if np.iscomplexobj(value_of(x)):
+        raise NotDifferentiableError(f"scipy.special.{name} of complex numbers has no rule")
+    return x
 
 
 # ----------------------------------------------------------------------- error functions
@@ -74,7 +100,7 @@ normal: Elementwise = row(
 
 
 def _erfc_integral(x: Any, n: int) -> Any:
-    x = np.asarray(x, dtype=float)
+    x = np.asarray(only_real("erfcx", x))
     near = np.minimum(x, 1.0)
     before, y = np.full(x.shape, 2.0 * PER_ROOT), special.erfcx(near)
     for k in range(1, n + 1):
@@ -133,6 +159,7 @@ def _mills_slope(xp: Any, y: Any, x: Any) -> Any:
 
 def _mills(x: Any) -> Any:
     # Both vanish on the left; on the right, erfcx would blow up the rounding of its argument.
+    x = only_real("log_ndtr", x)
     left = math.sqrt(2.0 / PI) / special.erfcx(-np.minimum(x, 0.0) / SQRT2)
     return np.where(x > 0.0, _gauss(x, 0.5) / math.sqrt(2.0 * PI) / special.ndtr(x), left)[()]
 
@@ -158,7 +185,7 @@ ndtri = row(
 
 
 def _dawson_slope(x: Any) -> Any:
-    far = np.abs(x) > 6.5
+    far = np.abs(only_real("dawsn", x)) > 6.5
     q = 0.5 / np.square(np.where(far, x, 6.5))
     series: Any = 0.0
     for k in range(40, 0, -1):
@@ -207,7 +234,7 @@ polygamma: Elementwise = row(
     lambda xp, y, x, n: polygamma(x, n + 1),
     None,
     domain=(POSITIVE, ORDER),
-    function=lambda x, n: special.polygamma(n, x)[()],
+    function=lambda x, n: special.polygamma(n, only_real("psi", x))[()],
     ulps=8,
 )
 
@@ -625,7 +652,7 @@ kv: Elementwise = row(
 ive: Elementwise = row(
     "ive",
     constant("ive", "its order"),
-    lambda xp, y, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - xp.sign(x) * y,
+    lambda xp, y, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - xp.sign(only_real("ive", x)) * y,
     domain=(DEGREE, (0.1, 1.5)),
     ulps=64,
 )
