@@ -250,7 +250,9 @@ def test_the_slope_in_q_at_an_entry_is_the_smaller_one(q, x, slope):
         assert ad.grad(lambda q: np.quantile(x, q), mode=mode)(q) == pytest.approx(slope)
 
 
-@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmedian"])
+@pytest.mark.parametrize(
+    "name", ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmedian"]
+)
 def test_a_nan_that_is_left_out_has_no_slope(name, agree):
     f = getattr(np, name)
     x = np.array([1.3, np.nan, 0.7, 2.0, np.nan])
@@ -321,3 +323,14 @@ def test_a_reduction_of_nothing_is_nan_as_in_numpy(f):
 def test_a_result_without_axes_is_a_float(f):
     y, slope = ad.jvp(f, (np.array([1.0, 3.0, 2.0]),), (np.ones(3),))
     assert type(y) is type(slope) is float
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("f", [lambda s: s**2, np.square, lambda s: s * s, lambda s: s**4 + s**2])
+def test_the_square_of_a_spread_is_smooth_where_the_spread_is_zero(f, mode, agree):
+    x = np.full(3, 1.7)
+    wanted = ad.hessian(np.var)(x)
+    assert np.all(wanted != 0)
+    agree(ad.hessian(lambda x: f(np.std(x)), mode=mode)(x), wanted)
+    lanes = np.array([x, [1.0, 2.0, 4.0]])
+    agree(ad.hessian(lambda A: np.sum(f(np.std(A, axis=1))), mode=mode)(lanes)[0, :, 0], wanted)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import implements, shape_of, value_of
+from dualad.primitive import Number, implements, shape_of, value_of
 from dualad.rules.composed import counted, mean, over_count
 from dualad.rules.elementwise import multiply
 from dualad.rules.lifting import as_array, dtype_of, lift
@@ -238,7 +238,10 @@ def root(x: Any) -> Any:
     flat = value_of(x) == 0
     if not np.any(flat):
         return np.sqrt(x)
-    return np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, x)))
+    y = np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, x)))
+    if isinstance(y, Number) and y.transparent:
+        y._square = x  # type: ignore[attr-defined]  # which is smooth: see roots.py
+    return y
 
 
 @implements(np.std)
