@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +21,8 @@ import numpy as np
 
 from dualad.harness import storage, tables
 from dualad.harness.compare import Comparison, compare
+from dualad.harness.experiments import EXPERIMENTS
+from dualad.harness.measure import machine
 from dualad.harness.problems import PROBLEMS
 
 #: seconds of rounds, and the longest call that is waited for, in full and quick form
@@ -74,6 +78,13 @@ def _parser() -> Parser:
     one.add_argument("--plot", type=Path, help="a figure to draw")
     one.add_argument("--quick", action="store_true", help="seconds, for a first look")
     one.set_defaults(run=_compare)
+
+    many = commands.add_parser("experiment", help="one of the experiments, or all")
+    many.add_argument("which", help=f"a number from 1 to {max(EXPERIMENTS)}, or all")
+    many.add_argument("--out", type=Path, help="a directory for figures and results")
+    many.add_argument("--quick", action="store_true", help="seconds instead of minutes")
+    many.add_argument("--redraw", action="store_true", help="draw again what --out holds")
+    many.set_defaults(run=_experiment)
 
     two = commands.add_parser("draw", help="draw again what compare --json wrote")
     two.add_argument("json", type=Path)
@@ -226,6 +237,61 @@ def _check_value(name: str, f: Callable[..., Any], args: Sequence[Any]) -> None:
         ) from None
     if not np.all(np.isfinite(entries)):
         raise Refused(f"{name} is not finite at the point: nothing to compare there")
+
+
+# ------------------------------------------------------------------------- experiments
+
+
+def _experiment(options: argparse.Namespace) -> int:
+    if options.which != "all" and options.which not in map(str, EXPERIMENTS):
+        raise Refused(f"no experiment {options.which!r}: they are 1 to {max(EXPERIMENTS)}, or all")
+    numbers = list(EXPERIMENTS) if options.which == "all" else [int(options.which)]
+    if options.out is None:
+        if options.redraw:
+            raise Refused("--redraw needs the directory of the results: --out")
+    elif options.out.exists() and not options.out.is_dir():
+        raise Refused(f"{options.out} is not a directory")
+    for number in numbers:
+        result = _stored(options.out, number) if options.redraw else _run(number, options.quick)
+        print(f"{number}. {EXPERIMENTS[number].title}\n")
+        print(textwrap.fill(EXPERIMENTS[number].tell(result["data"]), 96), end="\n\n", flush=True)
+        if options.out is not None:
+            _keep(options.out, number, result, store=not options.redraw)
+    return 0
+
+
+def _run(number: int, quick: bool) -> dict[str, Any]:
+    with tables.Progress(EXPERIMENTS[number].title) as progress:
+        try:
+            data = EXPERIMENTS[number].run(quick, progress)
+        except FileNotFoundError as error:
+            raise Refused(str(error)) from None
+    return {"experiment": number, "quick": quick, "machine": machine(), "data": data}
+
+
+def _stored(out: Path, number: int) -> dict[str, Any]:
+    path = out / f"experiment-{number}.json"
+    try:
+        stored: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path}: {error}") from None
+    return stored
+
+
+def _keep(out: Path, number: int, result: dict[str, Any], store: bool) -> None:
+    """Write the results and the figure; and the page, once all are there."""
+    from dualad.harness import figures  # loads Matplotlib
+
+    out.mkdir(parents=True, exist_ok=True)
+    if store:
+        text = json.dumps(result, indent=1)
+        (out / f"experiment-{number}.json").write_text(text + "\n", "utf-8")
+    figure = out / f"experiment-{number}.png"
+    figures.draw(result, figure)
+    print(f"drawn: {figure}\n")
+    if all((out / f"experiment-{k}.json").exists() for k in EXPERIMENTS):
+        page = figures.page([_stored(out, k) for k in EXPERIMENTS])
+        (out / "README.md").write_text(page, "utf-8")
 
 
 # ------------------------------------------------------------------------------- files

@@ -74,8 +74,8 @@ def fit(want: str, rounds: int = 5) -> dict[str, dict[str, float]]:
     """The cost of each feature, in units of a recorded operation on an array."""
     from scipy.optimize import least_squares, nnls  # not needed to run the model
 
-    counted = features(structure_of(abs, 1.0), want)
-    names = {mode: list(row) for mode, row in counted.items()}
+    template = features(structure_of(abs, 1.0), want)
+    names = {mode: list(row) for mode, row in template.items()}
     rows: dict[str, list[list[float]]] = {mode: [] for mode in names}
     derivative = hessian if want == "hessian" else jacobian
     for f, x in instances():
@@ -88,7 +88,7 @@ def fit(want: str, rounds: int = 5) -> dict[str, dict[str, float]]:
             # Relative errors count, so each row is divided by its time.
             seconds = measured[mode].seconds.lower  # what else runs only adds
             rows[mode].append([value / seconds for value in counted.values()])
-    costs = {}
+    costs: dict[str, dict[str, float]] = {}
     for mode, matrix in rows.items():
         a = np.array(matrix)
         scale = np.max(a, axis=0)
@@ -112,9 +112,9 @@ if __name__ == "__main__":
         costs = fit(want)
         unit = unit or costs["reverse"]["array, one output"]
         print(f'    "{want}": {{')
-        for mode, table in costs.items():
+        for mode, costs_of_mode in costs.items():
             print(f'        "{mode}": {{')
-            for name, cost in table.items():
+            for name, cost in costs_of_mode.items():
                 print(f'            "{name}": {cost / unit:.3g},')
             print("        },")
         print("    },")

@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def _timing(timing: Timing) -> Data:
-    return {"seconds": dataclasses.asdict(timing.seconds), "ratio": dataclasses.asdict(timing.ratio)}
+    seconds, ratio = map(dataclasses.asdict, (timing.seconds, timing.ratio))
+    return {"seconds": seconds, "ratio": ratio}
 
 
 def _median(row: Data, what: str = "ratio") -> float:
@@ -109,25 +111,24 @@ def _tell_helmholtz(data: Data) -> str:
     ways = ("differences", "forward, one at a time", "forward", "reverse")
     slopes = ", ".join(f"{way} {_slope_above(scalar, way):.2f}" for way in ways)
     slopes_array = ", ".join(f"{way} {_slope_above(array, way):.2f}" for way in ways)
-    counted = [
-        f"{r.counts[way]['flops'] / r.counts['f']['flops']:.2f}"
-        for way in ("reverse",)
-        for r in scalar
-        if way in r.counts
-    ]
+    having = [r for r in scalar if "reverse" in r.counts]
+    counted = [f"{r.counts['reverse']['flops'] / r.counts['f']['flops']:.2f}" for r in having]
+    traced = [str(r.n) for r in having]
     return (
-        "The gradient of the Helmholtz energy costs a number of functions that grows with n as a "
-        f"power.  Coded entry by entry, from n = 8 on, the powers are: {slopes}.  With arrays "
-        f"they are: {slopes_array}.  Reverse mode beats forward mode with all directions at once "
-        f"{_crossover(scalar)} in scalar code, and {_crossover(array)} with arrays.  "
-        f"Counted instead of timed, reverse mode does {', '.join(counted)} times the operations of "
-        "f at the sizes that were traced, within the bound of five that theory gives for flops.  "
-        "The survey's shape (reverse flat, differences and forward growing) is found, with two "
-        "differences.  Our forward mode with all directions is flatter than its vector mode, since "
-        "each scalar operation becomes one NumPy call whose cost is overhead until n is in the "
-        "hundreds; and the ratios are larger, since f itself is a few arithmetic instructions a "
-        "step in Python while a derivative must also keep books.  With arrays f does not grow over "
-        "these sizes: it is a dozen calls."
+        "The gradient of the Helmholtz energy costs as many functions as a power of n.  Coded by "
+        f"entries, from n = 8 on, the powers are: {slopes}.  With arrays they are: "
+        f"{slopes_array}.  Reverse mode beats forward mode with all directions at once "
+        f"{_crossover(scalar)} in scalar code, and {_crossover(array)} with arrays.  Counted "
+        f"instead of timed, reverse mode does {', '.join(counted)} times the operations of f at "
+        f"n = {', '.join(traced)}; theory allows five.  The survey has reverse mode flat, "
+        "differences and forward mode in proportion to n, and the crossover below n = 8.  Three "
+        "things are different here, for known reasons.  Forward mode with all directions grows "
+        "less than the survey's vector mode, since a scalar operation becomes one NumPy call whose "
+        "cost is overhead until n is in the hundreds.  In scalar code the ratio of reverse mode "
+        "still rises at small n, since f has a fixed part, beside what grows with n squared, that "
+        "the ratio is taken to.  And the ratios are larger, since a step of f is one instruction "
+        "of Python's and a step of a derivative also keeps books; with arrays f does not grow at "
+        "all over these sizes, being a dozen calls."
     )
 
 
@@ -163,14 +164,14 @@ def _tell_grid(data: Data) -> str:
     missed = ((measured < 1) != (predicted < 1)) & ~close
     return (
         f"Two layers of a network from n inputs to m outputs, with 32 between.  Forward mode wins "
-        f"where there are few inputs and reverse mode where there are few outputs.  The extremes "
-        f"are factors of {measured.max():.3g} for reverse and {1 / measured.min():.3g} for forward. "
-        f" The cost model picks the faster mode in {agree:.0%} of the cells, and where it does not "
-        f"the two are within 15 % of each other in all but {int(missed.sum())}.  Counting "
-        f"operations alone picks it in {by_count:.0%}: along the diagonal the counts differ by "
-        "little and the fixed cost of a call decides.  The boundary is not at n = m, as counting "
-        "passes would have it, because a tape must be recorded first, which tilts small cases "
-        "towards forward mode."
+        "where there are few inputs and reverse mode where there are few outputs; at the extremes "
+        f"reverse mode is {measured.max():.3g} times and forward mode {1 / measured.min():.3g} "
+        f"times as fast as the other.  The cost model picks the faster mode in {agree:.0%} of the "
+        f"cells, and where it does not the two are within 15 % of each other in all but "
+        f"{int(missed.sum())}.  Counting operations alone picks it in {by_count:.0%}: where the "
+        "counts differ by little, the fixed cost of a call decides.  The boundary is not at n = m, "
+        "as counting passes would have it, since a tape must be recorded first, which tilts small "
+        "cases towards forward mode."
     )
 
 
@@ -193,7 +194,7 @@ def _run_memory(quick: bool, progress: Progress) -> Data:
     long = 64 if quick else 250
     stored = [1, 2, 3, 5, 8, 20, 63] if quick else [2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100, 249]
     trade = []
-    jobs: list[tuple[str, int]] = [("depth", d) for d in depths] + [("snapshots", s) for s in stored]
+    jobs = [("depth", depth) for depth in depths] + [("snapshots", s) for s in stored]
     for what, number in _each(jobs, progress):
         if what == "depth":
             f = partial(functions.chain, depth=number)
@@ -225,10 +226,10 @@ def _tell_memory(data: Data) -> str:
     few = min(trade, key=lambda row: abs(row["snapshots"] - _snapshots(data["long"])))
     return (
         f"A chain of sines of {data['entries']} numbers.  The peak memory grows with the depth as "
-        f"a power: {slopes}.  Forward mode forgets as it goes, the tape keeps a partial a step, and "
-        "checkpoints (as many as the logarithm of the depth to the base four) are between, at "
-        f"less than the square root.  On the right, for {data['long']} steps, memory is bought with "
-        f"time: {few['snapshots']} stored states take {few['steps']} steps instead of "
+        f"a power: {slopes}.  Forward mode forgets as it goes and the tape keeps a partial a step; "
+        "checkpoints, as many as the logarithm of the depth to the base four, are between.  To "
+        f"the right, for {data['long']} steps, memory is bought with time: "
+        f"{few['snapshots']} stored states take {few['steps']} steps instead of "
         f"{data['long']}, {_median(few):.2f} times the time of the tape and "
         f"{few['peak'] / few['tape']:.2g} of its memory.  In {exact} of {len(trade)} cases the "
         "number of steps is exactly the binomial optimum of Griewank and Walther.  The time grows "
@@ -282,9 +283,9 @@ def _tell_chunks(data: Data) -> str:
         ratios = [_median(t) for t in row["time"]]
         best = int(np.argmin(ratios))
         said.append(
-            f"{name} is quickest with {widths[best]} directions, {1 / ratios[best]:.3g} times as fast "
-            f"as one at a time and {ratios[best] / _median(row['reverse']):.3g} times as slow as "
-            "reverse mode"
+            f"{name} is quickest with {widths[best]} directions, {1 / ratios[best]:.3g} times as "
+            "fast as one at a time, and then takes "
+            f"{ratios[best] / _median(row['reverse']):.3g} times as long as reverse mode"
         )
     exact = all(
         row["passes"] == [-(-n // k) for k in widths] for row in data["problems"].values()
@@ -292,12 +293,13 @@ def _tell_chunks(data: Data) -> str:
     passes = "is n / k, rounded up, throughout" if exact else "is NOT n / k, rounded up"
     return (
         f"Forward gradients of three functions of n = {n} inputs, k directions at once.  "
-        f"{'; '.join(said)}.  The number of passes {passes}.  ForwardDiff's curve, dotted, flattens "
-        "at 8 to 16 directions, where its compiled code runs out of registers and bandwidth; ours "
-        "falls longer, since what a wider chunk saves is the overhead of NumPy calls, microseconds "
-        "each, and it bends up where the tangents leave the cache.  Memory grows in proportion to "
-        "k.  At no width does forward mode come near reverse mode, unlike what was published for "
-        "ForwardDiff against a NumPy tape: there, compiled code ran against interpreted code."
+        f"{'; '.join(said)}.  The number of passes {passes}.  ForwardDiff's curve (dotted, for n = "
+        "1600) flattens at 8 to 16 directions, where its compiled code runs out of registers and "
+        "bandwidth; ours falls longer, since what a wider chunk saves is the overhead of NumPy "
+        "calls, microseconds each, and bends where the tangents leave the cache.  Memory grows in "
+        "proportion to k, once k is large.  That forward gradients beat a NumPy tape, as was "
+        "published for ForwardDiff, is not found when both modes are NumPy: there, compiled code "
+        "ran against interpreted code."
     )
 
 
@@ -328,19 +330,25 @@ def _tell_second(data: Data) -> str:
             exact = [way for way in costs if way != "differences"]
             way = min(exact, key=lambda w: costs[w].timing.ratio.median)
             best.append(f"{way} at n = {result.n}")
-        nested = ends[1].measurement.contestants["dual of dual"].timing.seconds.median
-        hyper = ends[1].measurement.contestants["hyperdual"].timing.seconds.median
+        seconds = [
+            {way: cost.timing.seconds.median for way, cost in r.measurement.contestants.items()}
+            for r in ends
+        ]
+        gain = [taken["dual of dual"] / taken["hyperdual"] for taken in seconds]
+        mixed = seconds[1]["reverse over reverse"] / seconds[1]["forward over reverse"]
         said.append(
-            f"For {name} the quickest is {best[0]} and {best[1]}, where a hyper-dual number takes "
-            f"{nested / hyper:.2f} times less than dual of dual"
+            f"For {name} the quickest is {best[0]} and {best[1]}; dual of dual takes {gain[0]:.2f} "
+            f"and {gain[1]:.2f} times as long as a hyper-dual number, and at the larger n reverse "
+            f"over reverse takes {mixed:.2f} times as long as forward over reverse"
         )
     return (
-        "Whole Hessians.  " + ".  ".join(said) + ".  All four agree to rounding; differences have "
-        "three or four digits.  One type for the second order gains 1.5 to 3 times over nested "
-        "duals in the compiled code of HyperHessians.jl, which skips the symmetric half; here both "
-        "carry all n² mixed parts in one array, so the gain is in the calls at small n and goes "
-        "where the arrays are large.  Forward over reverse carries n, not n², tangents, and wins as "
-        "n grows, as the literature on Hessian-vector products has it."
+        "Whole Hessians.  " + ".  ".join(said) + ".  All four agree to rounding; differences keep "
+        "a quarter of the digits.  One type for the second order gains 1.5 to 3 times over nested "
+        "duals in the compiled code of HyperHessians.jl, which skips the symmetric half.  Here "
+        "both carry all n by n mixed parts in one array: what a hyper-dual number saves is calls, "
+        "which count while n is small, and where the arrays are large the nested duals gain, since they "
+        "know of a seed that its mixed part is nothing.  What carries n tangents through a tape, "
+        "not n by n, wins as n grows."
     )
 
 
@@ -392,9 +400,9 @@ def _tell_steps(data: Data) -> str:
         f"{best('first', 'central differences')} and {best('second', 'central differences')}.  The "
         "complex step is exact for the first derivative once h is small, but subtracts for the "
         f"second: {best('second', 'complex step')}.  A dual number has at most {dual / eps:.0f} "
-        f"units of rounding (2.2e-16) and a hyper-dual one {hyper / eps:.0f}, whatever the size of "
-        f"the seed down to {steps[-1]:.0e}: nothing is subtracted, so nothing cancels.  This is the "
-        "published plot, and the values agree with the published digits: "
+        f"units of rounding (2.2e-16) and a hyper-dual one {hyper / eps:.0f}, whatever the seed, "
+        f"down to {steps[-1]:.0e}: nothing is subtracted, so nothing cancels.  This is the plot of "
+        "the paper, and the values agree with the published digits: "
         f"f' = {data['exact']['1']!r}, f'' = {data['exact']['2']!r}.  A step below 1e-16 leaves "
         "1.5 + h = 1.5, so differences have no digit left."
     )
@@ -465,10 +473,10 @@ def _tell_parallel(data: Data) -> str:
     return (
         "A Jacobian cut into eight chunks of directions or of output rows, on two workers.  The "
         f"speed relative to one: {'; '.join(said)}.  The matrices {digits} to the last bit.  "
-        "Threads help where NumPy works on large arrays, which it does outside of Python's lock, "
-        "and hurt where arrays are small; processes help both but send f and its data to each chunk "
-        "and the rows back; output rows record f once a chunk, which is work that one worker "
-        f"without chunks would not do.{dask}"
+        "Threads can help where NumPy works on large arrays, which it does outside of Python's "
+        "lock; processes share no lock but send f and its data to each chunk and the rows back; "
+        "for output rows f is recorded once a chunk, which one worker without chunks would not do. "
+        f" So it takes chunks of many milliseconds for an executor to pay.{dask}"
     )
 
 
@@ -529,12 +537,12 @@ def _tell_adbench(data: Data) -> str:
     theirs = ", ".join(f"{name} {value}" for name, value in AUTOGRAD.items())
     by_hand = ", ".join(f"{name} {value}" for name, value in MANUAL.items())
     return (
-        "ADBench's mixture model, bundle adjustment and LSTM, from its own data files.  The time of "
-        f"the derivative over that of the function, in reverse mode: {ratios}.  The golden values "
-        f"are met to {worst:.0e}, within ADBench's {data['tolerance']:.0e}.  The published ratios of "
-        f"the other NumPy tape, autograd, in 2015: {theirs}; of derivatives by hand in C++: "
-        f"{by_hand}.  Our mixture is coded for all points and components at once, so a tape node "
-        "holds large arrays and the cost of recording it is spread; the LSTM is 1023 steps on "
+        "ADBench's mixture model, bundle adjustment and LSTM, from its own data files.  The time "
+        f"of the derivative over that of the function, in reverse mode: {ratios}.  The published "
+        f"values are met to {worst:.0e}, within ADBench's {data['tolerance']:.0e}.  The published "
+        f"ratios of the other NumPy tape, autograd, in 2015: {theirs}; of derivatives by hand in "
+        f"C++: {by_hand}.  Our mixture is coded for all points and components at once, so a tape "
+        "node holds large arrays and the cost of recording it is spread; the LSTM is 1023 steps on "
         "arrays of 14, where it is not."
     )
 
@@ -571,7 +579,7 @@ def _choice_sizes(name: str, sizes: Sequence[int], quick: bool) -> list[int]:
     listed = [n for n in sizes if n <= most.get(name, n)]
     if quick:
         return listed[:1]
-    middle = [(a + b) // 2 for a, b in zip(listed[:-1], listed[1:], strict=True) if b - a > 1]
+    middle = [(a + b) // 2 for a, b in pairwise(listed) if b - a > 1]
     return sorted({*listed, *middle[:2]})
 
 
@@ -582,10 +590,11 @@ def _tell_choice(data: Data) -> str:
     other = np.array([row["other"] for row in rows])
     worst = rows[int(np.argmax(chosen))]
     return (
-        f"{len(rows)} instances of the shared problems, none of which the cost model was fitted on. "
-        f" The time of the recommended mode is within 1.15 times the better one in "
-        f"{np.mean(chosen <= 1.15):.0%}, and at most {chosen.max():.2f} times ({worst['problem']}, "
-        f"n = {worst['n']}); the wrong mode would have cost up to {other.max():.3g} times.  "
+        f"{len(rows)} instances of the shared problems; the cost model was fitted on others.  "
+        "The time of the recommended mode is within 1.15 times that of the better one in "
+        f"{np.mean(chosen <= 1.15):.0%}, and at most {chosen.max():.2f} times it "
+        f"({worst['problem']}, n = {worst['n']}); the other mode takes up to {other.max():.3g} "
+        "times as long.  "
         f"mode='auto', which keeps what it learned in its first call, is within 1.15 in "
         f"{np.mean(auto <= 1.15):.0%} and at most {auto.max():.2f}: with four inputs or fewer it "
         "goes forward without looking, since a record would cost as much as it could save."

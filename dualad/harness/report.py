@@ -141,15 +141,15 @@ def curves(
         axes.plot(curve.x, curve.y, label=f"{name} (published)", **look)
     if "x" in log:
         axes.set_xscale("log")
-        _plain_numbers(axes.xaxis)
+        plain_numbers(axes.xaxis)
     if "y" in log:
         axes.set_yscale("log")
-        _plain_numbers(axes.yaxis)
+        plain_numbers(axes.yaxis)
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.legend()
 
 
-def _plain_numbers(axis: Axis) -> None:
+def plain_numbers(axis: Axis) -> None:
     """Label the powers of ten of a logarithmic axis as numbers, and nothing between."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
@@ -185,7 +185,7 @@ def bars(
         ends = [float(np.max(value)) for value in data.values()]
         left = min(float(np.min(value)) for value in data.values()) / 10
         axes.set_xlim(left, max(ends) * (max(ends) / left) ** 0.15)
-        _plain_numbers(axes.xaxis)
+        plain_numbers(axes.xaxis)
     axes.set(xlabel=x, ylabel="contestant", title=title)
 
 
