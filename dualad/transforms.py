@@ -76,16 +76,17 @@ def _outputs(y: Any, name: str) -> tuple[list[Any], Any]:
         if leaf is None:
             raise TypeError(f"{name}: f returned None; does it end in a return statement?")
         try:
-            leaf = rules.lift(leaf)
-            if not isinstance(leaf, Number):
-                leaf = np.asarray(leaf)
-                if leaf.dtype.kind not in "fcbiu":
-                    raise TypeError(leaf.dtype)
+            value = rules.lift(leaf)
+            if not isinstance(value, Number):
+                value = np.asarray(value)
+                if value.dtype.kind not in "fcbiu":
+                    raise TypeError(value.dtype)
         except (TypeError, ValueError):
             raise TypeError(
-                f"{name}: f returned {leaf!r} of type {type(leaf).__name__}, not a number or an array"
+                f"{name}: f returned {leaf!r} of type {type(leaf).__name__}, not a number or an "
+                "array of numbers"
             ) from None
-        out.append(leaf)
+        out.append(value)
     return out, rebuild
 
 
@@ -766,7 +767,7 @@ def derivative(f: Function, order: int = 1) -> Function:
         try:
             number = Dual(x, 1.0, level) if type(x) is float else dual(x, _ones(x), level)
             y = f(number, *args, **kwargs)
-            if type(y) is Dual and y.level == level:
+            if type(y) is Dual and y.level == level and type(x) is float:
                 return y.tangent
             return _entries(y, x, level, "tangent")
         finally:
@@ -784,7 +785,7 @@ def _second(f: Function) -> Function:
         level = open_level()
         try:
             y = f(hyperdual(x, one, one, 0 * one, level), *args, **kwargs)
-            if type(y) is HyperDual and y.level == level:
+            if type(y) is HyperDual and y.level == level and type(x) is float:
                 return y.mixed
             return _entries(y, x, level, "mixed")
         finally:
@@ -858,7 +859,7 @@ def hessian(
         g = _closed(f, args, chosen, kwargs)
         points = tuple(args[i] for i in chosen)
         if not all(map(_is_real, _leaves(list(points), "hessian")[0])):
-            raise TypeError("hessian: at a complex point, give real and imaginary parts as arguments")
+            raise TypeError("hessian: give real and imaginary parts as arguments of their own")
         if mode == "hyperdual":
             return _hessian_hyperdual(g, points, single, chunk)
         every = 0 if single else tuple(range(len(points)))
