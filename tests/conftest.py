@@ -66,9 +66,21 @@ class Sample:
         """The variable arguments."""
         return tuple(self.args[i] for i in self.variable)
 
+    def directions(self, lead: tuple[int, ...] = ()) -> tuple[Any, ...]:
+        """Random tangents; hermitian where the argument is: some rows take only such matrices."""
+        return tuple(
+            t + np.conj(np.swapaxes(t, -1, -2)) if is_hermitian(x) else t
+            for x, t in zip(self.point, self.like(self.point, lead), strict=True)
+        )
+
     def like(self, values: Any, lead: tuple[int, ...] = ()) -> tuple[Any, ...]:
         """Random tangents (or cotangents) for these values, with leading axes."""
         return tuple(draw(self.rng, lead + np.shape(v), np.iscomplexobj(v)) for v in values)
+
+
+def is_hermitian(x: Any) -> bool:
+    """Whether an argument is a matrix (or a stack of them) that is its own adjoint."""
+    return np.ndim(x) > 1 and np.array_equal(x, np.conj(np.swapaxes(x, -1, -2)))
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], is_complex: bool = False) -> Any:

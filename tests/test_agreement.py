@@ -108,6 +108,27 @@ def test_nestings_agree_on_second_derivatives(sample, agree):
         agree(answer, answers[0], 1e-9)
 
 
+def test_nestings_agree_on_third_derivatives(sample, agree):
+    u, v, w = (sample.directions() for _ in range(3))
+
+    def second(*xs):
+        zeros = [np.zeros(np.shape(x)) for x in sample.point]
+        y = sample(*map(ad.HyperDual, xs, u, v, zeros))
+        parts = (p.mixed if isinstance(p, ad.HyperDual) else 0.0 * p for p in listed(y))
+        return tuple(parts) if isinstance(y, tuple) else next(parts)
+
+    def slope(*xs):
+        return ad.jvp(sample, xs, u)[1]
+
+    def slope_of_slope(*xs):
+        return ad.jvp(slope, xs, v)[1]
+
+    nested = ad.jvp(slope_of_slope, sample.point, w)[1]
+    agree(ad.jvp(second, sample.point, w)[1], nested, 1e-8)
+    moved = lambda s: second(*(x + s * t for x, t in zip(sample.point, w, strict=True)))  # noqa: E731
+    agree(ad.jacobian(moved, mode="reverse")(0.0), nested, 1e-8)
+
+
 @pytest.mark.kinds("elementwise")
 def test_floats_0d_arrays_and_one_element_arrays_agree(sample):
     if any(map(np.shape, sample.point)):

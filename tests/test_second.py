@@ -64,21 +64,9 @@ def test_second_partials_are_the_derivatives_of_the_first(row, agree):
             agree(np.broadcast_to(written, (40,)), np.broadcast_to(derived, (40,)), 1e-12)
 
 
-def tangents(sample, lead=()):
-    """Random tangents; hermitian where the argument is: some rows take only such matrices."""
-    return tuple(
-        t + np.conj(np.swapaxes(t, -1, -2)) if is_hermitian(x) else t
-        for x, t in zip(sample.point, sample.like(sample.point, lead), strict=True)
-    )
-
-
-def is_hermitian(x):
-    return np.ndim(x) > 1 and np.array_equal(x, np.conj(np.swapaxes(x, -1, -2)))
-
-
 def hyperduals(sample, lead1=(), lead2=()):
     """Hyper-dual arguments with random parts, the mixed one too."""
-    parts = tangents(sample, lead1), tangents(sample, lead2), tangents(sample, lead1 + lead2)
+    parts = [sample.directions(lead) for lead in (lead1, lead2, lead1 + lead2)]
     numbers = [ad.HyperDual(*content) for content in zip(sample.point, *parts, strict=True)]
     return *parts, numbers
 
