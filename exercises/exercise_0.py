@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ def main(plots: Path = PLOTS, quick: bool = False) -> None:
 def pytorch() -> None:
     section("Backward on a variable (PyTorch's way)")
     say("A Variable records what is computed from it; backward adds to its grad.")
-    x = ad.Variable(np.arange(4.0))
+    x: Any = ad.Variable(np.arange(4.0))
     assert x.grad is None
     y = 2 * np.dot(x, x)
     y.backward()
@@ -82,15 +84,16 @@ def mxnet() -> None:
         With attach_grad the gradient is zero at first, only what runs inside record() is
         recorded, each backward overwrites, and a vector at the head is summed.
     """)
-    x = ad.Variable(np.arange(4.0))
+    x: Any = ad.Variable(np.arange(4.0))
     x.attach_grad()
     assert np.array_equal(x.grad, np.zeros(4))
-    for name, f, expected in [
+    examples: list[tuple[str, Callable[[Any], Any], list[float]]] = [
         ("2 x·x", lambda x: 2 * np.dot(x, x), [0.0, 4.0, 8.0, 12.0]),
         ("sum(x)", lambda x: x.sum(), [1.0, 1.0, 1.0, 1.0]),
         ("x*x", lambda x: x * x, [0.0, 2.0, 4.0, 6.0]),
         ("u x", lambda x: (x * x).detach() * x, [0.0, 1.0, 4.0, 9.0]),
-    ]:
+    ]
+    for name, f, expected in examples:
         with ad.record():
             y = f(x)
         y.backward()
