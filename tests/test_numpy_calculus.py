@@ -66,6 +66,7 @@ CALLS = """
     np.kron(x, A)
     np.kron(A, x)
     np.kron(c, x)
+    np.kron(c, d)
     np.kron(np.eye(2), x)
     np.cross(B[:3], Q)
     np.cross(B, Q[0])
@@ -79,11 +80,13 @@ CALLS = """
     np.vecdot(x + 1j * y, A * 1j + A**2)
     np.linalg.vecdot(A, A + 1, axis=0)
     np.matvec(S, x)
+    np.matvec(A, A**2)
     np.matvec(A, S[:, 0][:, None])
     np.vecmat(x[:3], S)
     np.vecmat(x[:3] + 1j * y[:3], A)
     np.polyval(x, c)
     np.polyval(y, A / 2)
+    np.polyval([], x) + c
     np.polyval([c, 1.0, d], x)
     np.polyadd(x, y[:2])
     np.polysub(x[:2], y)
@@ -91,6 +94,7 @@ CALLS = """
     np.polymul(x, c)
     np.polydiv(x, y[:2])
     np.polydiv(x, y[:1])
+    np.polydiv(np.convolve(x, y[:3]), y[:3])
     np.polydiv(x[:2], y)
     np.polyder(x)
     np.polyder(x, 2)
@@ -101,10 +105,13 @@ CALLS = """
     np.poly(Q)
     np.sort(np.roots(np.poly(x)))
     np.roots([x[0], y[0], 3.0])
+    np.roots([0.0, x[0], y[0], 3.0, 0.0])
+    np.roots([0.0, c, 0.0]) + c
     np.polyfit(x, y, 1)
     np.polyfit(x, y, 2, w=y**2 + 1)
     np.polyfit(x, B, 1)
     np.polyfit(x, y, 1, cov=True)
+    np.polyfit(x, B, 1, cov=True)
     np.polyfit(x, y, 1, cov="unscaled")
     np.polyfit(x, y, 1, full=True)[:2]
     np.polynomial.polynomial.polyval(c, x)
@@ -141,6 +148,7 @@ CALLS = """
     np.fft.rfftn(S)
     np.fft.rfftn(S, s=(-1, 5), axes=(0, 1))
     np.fft.irfftn(S * (1 + 1j))
+    np.fft.irfftn(S * (1 + 1j), s=(3, -1), axes=(1, 2))
     np.fft.irfftn(S * (1 + 1j), s=(3, 5), axes=(0, 2), norm="ortho")
     np.fft.fftshift(x)
     np.fft.fftshift(A)
@@ -289,3 +297,52 @@ def test_as_many_directions_as_rows(text, agree):
     wanted = ad.jacobian(f, mode="reverse")(A)
     for k in A.shape:
         agree(ad.jacobian(f, mode="forward", chunk=k)(A), wanted)
+
+
+def test_a_cross_product_in_the_plane_is_its_third_component(agree):
+    """NumPy has deprecated it; while it is there it is differentiated."""
+    a, b = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([3.0, -1.0])
+    J = ad.jacobian(lambda a, b: np.cross(a, b), (0, 1))(a, b)
+    first = np.zeros((2, 2, 2))
+    first[[0, 1], [0, 1]] = [b[1], -b[0]]
+    agree(J, (first, np.stack([-a[:, 1], a[:, 0]], 1)))
+    with_space = ad.jacobian(lambda b: np.cross(b, [1.0, 2.0, 3.0]))(b)
+    agree(with_space, np.array([[0.0, 3.0], [-3.0, 0.0], [2.0, -1.0]]))
+
+
+INVALID = """
+    np.diff(x, -1)
+    np.gradient(x, edge_order=3)
+    np.gradient(A, 1.0, 2.0, 3.0)
+    np.gradient(x[:1])
+    np.gradient(x, [1.0, 2.0])
+    np.interp(x, x, x, period=0)
+    np.fft.fft(x, 0)
+    np.fft.fft(x, norm="none")
+    np.fft.rfft(x * 1j)
+    np.fft.fftn(A, s=(1,), axes=(0, 1))
+    np.convolve(A, x)
+    np.convolve(x, [])
+    np.convolve(x, x, "some")
+    np.cross(A, A)
+    np.polyder(x, -1)
+    np.polyint(x, -1)
+    np.polyint(x, 3, [1.0, 2.0])
+    np.poly(A)
+    np.roots(A)
+    np.polyfit(x, x, -1)
+    np.polyfit(A, x, 1)
+    np.polyfit(x, x[:2], 1)
+    np.polyfit(x[:2], x[:2], 1, cov=True)
+    np.matvec(A, x[:2])
+"""
+
+
+@pytest.mark.parametrize("text", [line.strip() for line in INVALID.strip().splitlines()])
+def test_an_invalid_call_raises_what_numpy_raises(text):
+    f = eval(f"lambda x, A: {text}", {"np": np})
+    x, A = np.arange(4.0), np.arange(12.0).reshape(3, 4)
+    with pytest.raises(Exception) as plain:  # noqa: PT011 - which one is NumPy's to say
+        f(x, A)
+    with pytest.raises(plain.type):
+        ad.jvp(f, (x, A), (x, A))

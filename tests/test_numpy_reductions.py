@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -26,6 +27,9 @@ CALLS = """
     np.prod(A, axis=1, initial=2.5)
     np.prod(A, axis=1, initial=c)
     np.prod(A, axis=0, where=A > 0)
+    np.prod(A, axis=0, dtype=np.float64)
+    np.cumprod(A, axis=0, dtype=float)
+    np.var(A, axis=0, dtype=float)
     np.prod(c)
     np.prod(e) + np.sum(x)
     np.prod(E, axis=0) * np.sum(x)
@@ -104,6 +108,7 @@ CALLS = """
     np.partition(x, 2)
     np.partition(A, (0, 2), axis=-1)
     np.partition(A, 1, axis=0)
+    np.partition(A, 5, axis=None)
     np.median(x)
     np.median(x[:3])
     np.median(A, axis=0)
@@ -126,6 +131,7 @@ CALLS = """
     np.cov(A, fweights=[1, 2, 1, 3], aweights=x + 3)
     np.cov(A, aweights=x + 3, ddof=0)
     np.cov(A + 1j * A**2)
+    np.cov(A, dtype=float)
     np.corrcoef(A)
     np.corrcoef(x, y)
     np.corrcoef(A[:, :3], rowvar=False)
@@ -189,10 +195,17 @@ def test_running_products_are_right_at_zeros(agree):
         agree(ad.jacobian(np.cumprod, mode=mode)(x), np.array(rows))
 
 
-@pytest.mark.parametrize("f", [np.prod, lambda x: np.cumprod(x)[-1]], ids=["prod", "cumprod"])
-def test_products_overflow_where_those_of_numpy_do(f):
-    # From left to right 0 * 1e200 * ... is 0; by halves it would be 0 * inf.
-    x = np.array([0.0, 1e200, 1.0, 1e200])
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (np.prod, [0.0, 1e200, 1.0, 1e200]),
+        (lambda x: np.prod(x[:, None], axis=0, keepdims=True)[0, 0], [0.0, 1e200, 1.0, 1e200]),
+        (lambda x: np.cumprod(x)[-1], [0.0, 1.0, 1e200, 1e200]),
+    ],
+)
+def test_products_overflow_where_those_of_numpy_do(f, x):
+    # From left to right 0 * 1e200 * ... is 0; by halves, or pairs, it would be 0 * inf.
+    x = np.array(x)
     with np.errstate(over="ignore", invalid="ignore"):
         assert ad.jvp(f, (x,), (np.ones(4),))[0] == f(x) == 0.0
 
@@ -334,3 +347,47 @@ def test_the_square_of_a_spread_is_smooth_where_the_spread_is_zero(f, mode, agre
     agree(ad.hessian(lambda x: f(np.std(x)), mode=mode)(x), wanted)
     lanes = np.array([x, [1.0, 2.0, 4.0]])
     agree(ad.hessian(lambda A: np.sum(f(np.std(A, axis=1))), mode=mode)(lanes)[0, :, 0], wanted)
+
+
+@pytest.mark.parametrize("f", [np.nanmax, np.nanmin, np.nanmean, np.nanmedian])
+def test_a_lane_of_nothing_but_nan_is_nan_and_has_no_slope(f):
+    A = np.array([[np.nan, np.nan], [1.0, 3.0]])
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y, pullback = ad.vjp(lambda A: f(A, axis=1), A)
+        (slopes,) = pullback(np.array([0.0, 1.0]))
+        assert np.array_equal(y, f(A, axis=1), equal_nan=True)
+    assert np.array_equal(slopes[0], np.zeros(2))
+    assert np.sum(slopes[1]) == pytest.approx(1.0)
+
+
+INVALID = """
+    np.prod(x, axis=1)
+    np.cumprod(x, axis=1)
+    np.cumulative_sum(A)
+    np.cumulative_prod(A)
+    np.max(x[:0])
+    np.max(A, where=A > 0)
+    np.sort(x, axis=2)
+    np.partition(x, 9)
+    np.median(A, axis=3)
+    np.median(A, axis=(0, 0))
+    np.quantile(x, 1.5)
+    np.quantile(x, 0.5, method="middle")
+    np.average(A, weights=x)
+    np.average(A, weights=x[:2], axis=1)
+    np.cov(A[None])
+    np.bincount([0, 1], x)
+    np.bincount([-1, 1, 0, 0], x)
+    np.histogram([0.1, 0.2, 0.3, 0.4], bins=[1.0, 0.0], weights=x)
+"""
+
+
+@pytest.mark.parametrize("text", [line.strip() for line in INVALID.strip().splitlines()])
+def test_an_invalid_call_raises_what_numpy_raises(text):
+    f = eval(f"lambda x, A: {text}", {"np": np})
+    x, A = np.arange(4.0), np.arange(12.0).reshape(3, 4)
+    with pytest.raises(Exception) as plain:  # noqa: PT011 - which one is NumPy's to say
+        f(x, A)
+    with pytest.raises(plain.type):
+        ad.jvp(f, (x, A), (x, A))

@@ -122,14 +122,14 @@ def _vectors(a: Any, v: Any) -> tuple[Any, Any]:
 
 def _part(a: Any, v: Any, mode: str, swapped: bool) -> Any:
     """The convolution, or the part of it that ``mode`` keeps."""
-    if mode[:1].lower() not in ("f", "s", "v"):
+    if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     if shape_of(a)[0] < shape_of(v)[0]:
         a, v = v, a
-    if mode[:1].lower() == "v":
+    if mode == "valid":
         return _convolve_row(a, v, mode="valid", ndims=(1, 1))
     full = _convolve_row(a, v, mode="full", ndims=(1, 1))
-    if mode[:1].lower() == "f":
+    if mode == "full":
         return full
     n, m = shape_of(a)[0], shape_of(v)[0]
     start = m // 2 if swapped else (m - 1) // 2
