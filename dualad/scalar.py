@@ -30,6 +30,7 @@ from math import (
     tan,
     tanh,
 )
+from operator import index
 
 __all__ = [
     "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
@@ -114,7 +115,7 @@ def remainder(a: float, b: float) -> float:
 
 def ldexp(x: float, n: int) -> float:
     try:
-        return math.ldexp(x, n)
+        return math.ldexp(x, index(n))  # NumPy's integers are none to math
     except OverflowError:  # NumPy cannot answer instead, with n as a float
         return copysign(math.inf, x)
 

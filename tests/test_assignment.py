@@ -77,7 +77,8 @@ z = x.copy(); np.subtract.at(z, [0, 0, 2], c)
 z = x.copy(); np.multiply.at(z, [0, 0, 2], [c, d, 2.0])
 z = A.copy(); np.maximum.at(z, ([0, 0], [1, 1]), [c, d])
 z = A.copy(); np.add.at(z, (slice(None), [0, 0]), c)
-z = x.copy(); np.negative.at(z, [0, 2]) if False else None
+z = x.copy(); np.negative.at(z, [0, 2])
+z = x.copy(); np.sin.at(z, [0, 2, 2])
 z = np.zeros_like(x); np.multiply(x, c, out=z); z[0] += 1
 z = np.zeros_like(x); np.multiply(x, c, out=z[:]); z[0] += 1
 z = np.zeros_like(x); np.add.reduce(A, axis=0, out=z)

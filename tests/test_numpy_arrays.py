@@ -217,6 +217,8 @@ CALLS = """
     np.modf(x)
     np.modf(c)[0]
     np.frexp(x)
+    np.frexp(c)
+    np.ldexp(c, np.int64(2))
     np.divmod(x, c)
     divmod(x, c)
     divmod(7.5, c)

@@ -186,6 +186,8 @@ _ACCUMULATIONS: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
 
 
 def _method_of(ufunc: Any, method: str) -> Callable[..., Any]:
+    if method == "at" and ufunc.nin == ufunc.nout == 1:
+        return at
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         raise ValueError(f"{method} only supported for ufuncs of two arguments with one result")
     methods: dict[str, Callable[..., Any]] = {
@@ -300,31 +302,34 @@ def reduceat(
     return moveaxis(stack(results), 0, axis) if results else array
 
 
-def at(ufunc: Any, a: Any, indices: Any, b: Any = None) -> None:
+def at(ufunc: Any, a: Any, indices: Any, *b: Any) -> None:
     """``ufunc.at``: in place at indices, once for each time that an index occurs."""
-    b = as_array(b)
+    if len(b) != ufunc.nin - 1:
+        raise ValueError(f"np.{ufunc.__name__}.at wants {ufunc.nin + 1} arguments")
+    operands = [as_array(e) for e in b]
     places = tuple(map(plainly, indices)) if isinstance(indices, tuple) else plainly(indices)
     if isinstance(a, np.ndarray) and a.dtype == OBJECT:
-        ufunc.at(a, places, np.asarray(b, dtype=object))
+        ufunc.at(a, places, *(np.asarray(e, dtype=object) for e in operands))
         return
     if not isinstance(a, Number):
-        if isinstance(b, Number):
+        if any(isinstance(e, Number) for e in operands):
             raise TypeError(
                 f"np.{ufunc.__name__}.at into a float array would lose the derivative; make the "
                 "array with np.zeros_like(x) or np.zeros(n, like=x)"
             )
-        ufunc.at(a, places, b)
+        ufunc.at(a, places, *operands)
         return
     shape = shape_of(a)
     flat = np.arange(math.prod(shape)).reshape(shape)[places]
-    values = reshape(broadcast_to(as_number(b, a), flat.shape), (-1,))
+    values = [reshape(broadcast_to(as_number(e, a), flat.shape), (-1,)) for e in operands]
     left = np.arange(flat.size)
     y = reshape(a, (-1,))
     row = implementations[ufunc]
     while left.size:  # a round for each time that the most frequent index occurs
         here, first = np.unique(flat.ravel()[left], return_index=True)
         turn = left[first]
-        y = setitem(y, (here,), row(getitem(y, (here,)), getitem(values, (turn,))))
+        new = row(getitem(y, (here,)), *(getitem(v, (turn,)) for v in values))
+        y = setitem(y, (here,), new)
         left = np.delete(left, first)
     a.assign(astype(reshape(y, shape), dtype_of(a)))  # type: ignore[attr-defined]
 
