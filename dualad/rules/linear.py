@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import Linear, Number, implements, lead_of, shape_of, value_of
-from dualad.rules.lifting import as_array, lift
+from dualad.rules.lifting import as_array, dtype_of, lift
 
 Shape = tuple[int, ...]
 
@@ -229,7 +229,7 @@ def _take_index(x: Any, *, index: Any, ndim: int) -> Any:
 def _put_index(ct: Any, i: int, shapes: Any, *, index: Any, ndim: int) -> Any:
     if isinstance(ct, Number):
         return _scatter(ct, index=index, shape=shapes[0][len(shapes[0]) - ndim :], out_ndim=-1)
-    buffer = np.zeros(shapes[0], dtype=ct.dtype if hasattr(ct, "dtype") else np.float64)
+    buffer = np.zeros(shapes[0], dtype=dtype_of(ct))
     _add_at(buffer, ct, index=index, ndim=ndim)
     return buffer
 
@@ -257,7 +257,7 @@ getitem_row = Linear(
 
 def _scatter_forward(ct: Any, *, index: Any, shape: Shape, out_ndim: int) -> Any:
     lead = shape_of(ct)[: ndim_of(ct) - out_ndim]
-    buffer = np.zeros(lead + shape, dtype=ct.dtype if hasattr(ct, "dtype") else np.float64)
+    buffer = np.zeros(lead + shape, dtype=dtype_of(ct))
     _add_at(buffer, ct, index=index, ndim=len(shape))
     return buffer
 
@@ -280,7 +280,7 @@ def _scatter(ct: Any, *, index: Any, shape: Shape, out_ndim: int) -> Any:
 
 
 def _scatter_add(buffer: Any, ct: Any, *, index: Any, ndim: int) -> Any:
-    y = np.array(buffer)
+    y = np.array(buffer, np.result_type(buffer, ct))
     _add_at(y, ct, index=index, ndim=ndim)
     return y
 
