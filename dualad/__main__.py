@@ -24,9 +24,12 @@ from dualad.harness.compare import Comparison, compare
 from dualad.harness.experiments import EXPERIMENTS
 from dualad.harness.measure import machine
 from dualad.harness.problems import PROBLEMS
+from dualad.program import trace
 
 #: seconds of rounds, and the longest call that is waited for, in full and quick form
 FULL, QUICK = (1.0, 60.0), (0.05, 2.0)
+#: operations that a graph can show
+MOST_DRAWN = 150
 
 
 class Refused(Exception):
@@ -74,10 +77,18 @@ def _parser() -> Parser:
     one.add_argument("--want", choices=["gradient", "jacobian", "hessian"])
     one.add_argument("--chunks", type=_sizes, default=[],
                      help="numbers of directions to push forward at once")  # fmt: skip
+    one.add_argument("--compiled", action="store_true", help="compiled derivatives too")
     one.add_argument("--json", type=Path, help="a file to add the results to")
     one.add_argument("--plot", type=Path, help="a figure to draw")
     one.add_argument("--quick", action="store_true", help="seconds, for a first look")
     one.set_defaults(run=_compare)
+
+    graph = commands.add_parser("graph", help="draw what the value of a function depends on")
+    graph.add_argument("function", help="as for compare")
+    graph.add_argument("--n", type=_sizes, help="the size of a named problem")
+    graph.add_argument("--at", action="append", type=_literal, default=[], metavar="POINT")
+    graph.add_argument("--out", type=Path, required=True, help="the figure to draw")
+    graph.set_defaults(run=_graph, want=None)
 
     many = commands.add_parser("experiment", help="one of the experiments, or all")
     many.add_argument("which", help=f"a number from 1 to {max(EXPERIMENTS)}, or all")
@@ -135,8 +146,9 @@ def _compare(options: argparse.Namespace) -> int:
         with tables.Progress(label) as progress:
             try:
                 result = compare(
-                    f, *args, want=options.want, chunks=options.chunks, name=name, n=n,
-                    seconds=seconds, patience=patience, progress=progress,
+                    f, *args, want=options.want, chunks=options.chunks,
+                    compiled=options.compiled, name=name, n=n, seconds=seconds,
+                    patience=patience, progress=progress,
                 )  # fmt: skip
             except (ValueError, TypeError) as error:
                 raise Refused(f"{label}: {error}") from None
@@ -237,6 +249,34 @@ def _check_value(name: str, f: Callable[..., Any], args: Sequence[Any]) -> None:
         ) from None
     if not np.all(np.isfinite(entries)):
         raise Refused(f"{name} is not finite at the point: nothing to compare there")
+
+
+# ------------------------------------------------------------------------------ graph
+
+
+def _graph(options: argparse.Namespace) -> int:
+    _check_directory(options.out)
+    if ":" not in options.function and len(options.n or []) != 1:
+        raise Refused("the graph of a problem is of one size: say which with --n")
+    ((name, n, f, args),) = _instances(options)
+    label = name if n is None else f"{name}, n = {n}"
+    try:
+        program = trace(f)(*args)
+    except (TypeError, ValueError) as error:
+        raise Refused(f"{label}: {error}") from None
+    if len(program.operations) > MOST_DRAWN:
+        raise Refused(
+            f"{label} takes {len(program.operations)} operations, and a graph of more than "
+            f"{MOST_DRAWN} cannot be read"
+        )
+    from dualad import graph  # loads Matplotlib
+
+    try:
+        graph.draw(program, options.out, label)
+    except ValueError as error:  # a suffix that Matplotlib does not write
+        raise Refused(f"{options.out}: {error}") from None
+    print(f"drawn: {options.out}")
+    return 0
 
 
 # ------------------------------------------------------------------------- experiments

@@ -51,6 +51,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
     monkeypatch.setattr("dualad.__main__.QUICK", (0.0, 60.0))
+    monkeypatch.setattr(measure, "BATCH", 1e-6)
 
 
 def test_compare_a_problem_at_several_sizes(here, capsys):
@@ -86,7 +87,24 @@ def test_a_problem_at_a_point_of_mine(capsys):
     assert "2 inputs" in capsys.readouterr().out
 
 
+def test_compiled_derivatives_are_compared_where_asked_for(capsys):
+    assert main(["compare", "mine:square", "--at", "[1, 2]", "--quick", "--compiled"]) == 0
+    assert "\nreverse, compiled " in capsys.readouterr().out
+
+
+def test_a_graph_is_drawn(here, capsys):
+    assert main(["graph", "mine:square", "--at", "[1, 2]", "--out", "graph.svg"]) == 0
+    assert main(["graph", "helmholtz", "--n", "3", "--out", "graph.png"]) == 0
+    assert {"graph.svg", "graph.png"} <= {path.name for path in here.iterdir()}
+
+
 REFUSED = {
+    "graph mine:broken --at 1 --out graph.svg": "two lines",
+    "graph helmholtz-scalar --n 50 --out graph.svg": "cannot be read",
+    "graph helmholtz --out graph.svg": "one size",
+    "graph mine:square --at 1 --out no/graph.svg": "no directory",
+    "graph mine:square --at 1 --out graph.word": "graph.word",
+    "graph mine:square --at 1": "--out",
     "compare nowhere:f --at 1": "'nowhere' does not import: ModuleNotFoundError",
     "compare absent:f --at 1": "a_module_that_is_not_there",
     "compare quits:f --at 1": "'quits' does not import: SystemExit",

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 
 import dualad as ad
-from dualad.harness import storage
+from dualad.harness import measure, storage
 from dualad.harness.compare import COMPLEX_STEP, Comparison, record_of
 from dualad.harness.problems import PROBLEMS
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch):
+    monkeypatch.setattr(measure, "BATCH", 1e-6)
 
 
 def energy(x):

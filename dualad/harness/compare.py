@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from dualad.compiler import compile as compile_function
 from dualad.harness import tables
 from dualad.harness.measure import Contestant, Measurement, held_bytes, measure
 from dualad.program import Program, trace
@@ -169,6 +170,7 @@ def compare(
     *args: Any,
     want: str | None = None,
     chunks: Sequence[int] = (),
+    compiled: bool = False,
     contestants: Mapping[str, Contestant] | None = None,
     name: str | None = None,
     n: int | None = None,
@@ -181,11 +183,11 @@ def compare(
 
     ``want`` is ``"gradient"``, ``"jacobian"`` or ``"hessian"``: if not given, the first if f
     gives one number and else the second.  ``chunks`` are numbers of directions to push
-    forward at once, beside one and all; ``contestants`` are ways of your own, each a function
-    from f to the derivative.  ``name`` and ``n`` are what the tables call f and its size.
-    ``seconds``, ``rounds``, ``patience`` and ``progress`` are those of
-    ``dualad.harness.measure``; a contestant whose calls of f alone would last longer than
-    ``patience`` is not tried.
+    forward at once, beside one and all; ``compiled`` adds compiled derivatives; ``contestants``
+    are ways of your own, each a function from f to the derivative.  ``name`` and ``n`` are
+    what the tables call f and its size.  ``seconds``, ``rounds``, ``patience`` and
+    ``progress`` are those of ``dualad.harness.measure``; a contestant whose calls of f alone
+    would last longer than ``patience`` is not tried.
 
     >>> comparison = compare(np.sin, 1.0, seconds=0.01)
     >>> comparison.measurement.contestants["forward"].evaluations
@@ -207,6 +209,9 @@ def compare(
 
     every = tuple(range(len(args)))
     ways = second_order(every) if want == "hessian" else first_order(every, inputs, chunks)
+    if compiled:
+        chosen = [way for way in COMPILED if way in ways]
+        ways |= {f"{way}, compiled": partial(_compiled, ways[way]) for way in chosen}
     ways |= contestants or {}
     start = time.perf_counter()
     f(*args)
@@ -345,6 +350,15 @@ def _calls(inputs: int, want: str) -> dict[str, int]:
         return {"differences": (inputs + 1) * (inputs + 2) // 2}
     names = ("forward, one at a time", "complex step", "differences")
     return {name: inputs + (name == "differences") for name in names}
+
+
+#: the ways that are compiled where asked for
+COMPILED = ("forward", "reverse", "hyperdual", "forward over reverse")
+
+
+def _compiled(way: Contestant, f: Function) -> Function:
+    function: Function = compile_function(way(f))
+    return function
 
 
 class _Along:

@@ -76,13 +76,13 @@ def _median(row: Data, what: str = "ratio") -> float:
 
 
 def _run_helmholtz(quick: bool, progress: Progress) -> Data:
-    sizes = [1, 8, 29, 50] if quick else [1, 8, 15, 22, 29, 36, 43, 50, 100, 200]
-    seconds, patience = (0.1, 0.5) if quick else (1.5, 2.0)
+    sizes = [1, 8, 29, 50] if quick else [1, 8, 15, 22, 29, 36, 43, 50, 100]
+    seconds, patience = (0.1, 0.3) if quick else (0.6, 0.7)
     names = ["helmholtz-scalar", "helmholtz"]
     data: Data = {name: [] for name in names}
     for name, n in _each([(name, n) for n in sizes for name in names], progress):
         f, args = PROBLEMS[name].make(n)
-        result = compare(f, *args, name=name, n=n, seconds=seconds, patience=patience, rounds=5)
+        result = compare(f, *args, name=name, n=n, seconds=seconds, patience=patience, rounds=3)
         data[name].append(dataclasses.asdict(result))
     return data
 
@@ -145,7 +145,7 @@ def _run_grid(quick: bool, progress: Progress) -> Data:
         inner, outer = draw.normal(size=(32, n)) / math.sqrt(n), draw.normal(size=(m, 32))
         f, x = partial(functions.layers, inner=inner, outer=outer), draw.normal(size=n)
         ways = {mode: partial(jacobian(f, mode=mode), x) for mode in ("forward", "reverse")}
-        timings = times(ways, "reverse", seconds=0.05 if quick else 0.4, rounds=5)
+        timings = times(ways, "reverse", seconds=0.05 if quick else 0.2, rounds=5)
         measured[i][j] = timings["forward"].ratio.median
         costs = modes.predict(modes.structure_of(f, x))
         predicted[i][j] = costs["forward"] / costs["reverse"]
@@ -209,7 +209,7 @@ def _run_memory(quick: bool, progress: Progress) -> Data:
         plain = grad(partial(functions.chain, depth=long), mode="reverse")
         stepped = grad(partial(_loop, step=np.sin, depth=long, snapshots=number), mode="reverse")
         ways = {"tape": partial(plain, x), "loop": partial(stepped, x)}
-        timings = times(ways, "tape", seconds=0.1 if quick else 1.0, rounds=3)
+        timings = times(ways, "tape", seconds=0.1 if quick else 0.5, rounds=3)
         trade.append({
             "snapshots": number, "steps": step.calls, "optimum": long + extra_steps(long, number),
             "peak": peak_bytes(ways["loop"]), "tape": peak_bytes(ways["tape"]),
@@ -259,7 +259,7 @@ def _run_chunks(quick: bool, progress: Progress) -> Data:
         ways = {
             str(k): partial(jacobian(f, mode="forward", chunk=k), x) for k in widths
         } | {"reverse": partial(jacobian(f, mode="reverse"), x), "f": partial(f, x)}
-        timings = times(ways, "1", seconds=0.2 if quick else 6.0, rounds=3)
+        timings = times(ways, "1", seconds=0.2 if quick else 3.0, rounds=3)
         counted = Counted(f)
         passes = []
         for k in widths:
@@ -312,8 +312,8 @@ def _run_second(quick: bool, progress: Progress) -> Data:
     for n, name in _each([(n, name) for n in sizes for name in data], progress):
         f, args = PROBLEMS[name].make(n)
         result = compare(
-            f, *args, want="hessian", name=name, n=n, seconds=0.1 if quick else 2.0, rounds=5,
-            patience=1.0 if quick else 5.0,
+            f, *args, want="hessian", name=name, n=n, seconds=0.1 if quick else 0.7, rounds=3,
+            patience=0.5 if quick else 2.0,
         )  # fmt: skip
         data[name].append(dataclasses.asdict(result))
     return data
@@ -346,9 +346,9 @@ def _tell_second(data: Data) -> str:
         "a quarter of the digits.  One type for the second order gains 1.5 to 3 times over nested "
         "duals in the compiled code of HyperHessians.jl, which skips the symmetric half.  Here "
         "both carry all n by n mixed parts in one array: what a hyper-dual number saves is calls, "
-        "which count while n is small, and where the arrays are large the nested duals gain, since they "
-        "know of a seed that its mixed part is nothing.  What carries n tangents through a tape, "
-        "not n by n, wins as n grows."
+        "which count while n is small, and where the arrays are large the nested duals gain, since "
+        "they know of a seed that its mixed part is nothing.  What carries n tangents through a "
+        "tape, not n by n, wins as n grows."
     )
 
 
@@ -446,7 +446,7 @@ def _run_parallel(quick: bool, progress: Progress) -> Data:
             answers = [way() for way in ways.values()]
             same = all(np.array_equal(answers[0], answer) for answer in answers[1:])
             data["identical"] = data["identical"] and same
-            timings = times(ways, "one worker", seconds=0.3 if quick else 8.0, rounds=3)
+            timings = times(ways, "one worker", seconds=0.3 if quick else 4.0, rounds=3)
             data["cases"][label] = {where: _timing(t) for where, t in timings.items()}
     return data
 
@@ -512,7 +512,7 @@ def _run_adbench(quick: bool, progress: Progress) -> Data:
         ways = {"f": partial(f, x), "reverse": partial(jacobian(f, mode="reverse"), x)}
         if not (quick and label in ("gmm d10 K5", "lstm l2 c1024")):
             ways["forward"] = partial(jacobian(f, mode="forward"), x)
-        timings = times(ways, "f", seconds=0.1 if quick else 6.0, rounds=1 if quick else 3)
+        timings = times(ways, "f", seconds=0.1 if quick else 3.0, rounds=1 if quick else 3)
         row: Data = {way: _timing(timings[way]) for way in ways}
         row["inputs"], row["outputs"] = int(np.size(x)), int(np.size(f(x)))
         if golden is not None:
@@ -562,7 +562,7 @@ def _run_choice(quick: bool, progress: Progress) -> Data:
         advice = modes.recommend(f, x)
         ways = {mode: partial(jacobian(f, mode=mode), x) for mode in ("forward", "reverse")}
         ways["auto"] = partial(jacobian(f), x)
-        timings = times(ways, advice.mode, seconds=0.05 if quick else 0.8, rounds=3 if quick else 9)
+        timings = times(ways, advice.mode, seconds=0.05 if quick else 0.4, rounds=3 if quick else 7)
         ratios = {way: timings[way].ratio.median for way in ways}
         best = min(ratios["forward"], ratios["reverse"])
         rows.append({

@@ -7,7 +7,6 @@ import gc
 import json
 import math
 import os
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -52,26 +51,23 @@ def _key(result: Comparison) -> tuple[str, int | None, int, str]:
 
 
 @np.errstate(all="ignore")
-def predicted_bytes(problem: Problem, n: int, order: int = 1, seconds: float = 0.05) -> float:
+def predicted_bytes(problem: Problem, n: int, order: int = 1, enough: float = 2e6) -> float:
     """About how much memory a derivative of the problem takes at size n.
 
-    It is measured at sizes that grow until one takes longer than ``seconds``, and
-    extrapolated from the last of them: as a power of n or, where even small n take much
-    and the power is high, as an exponential of n.
+    It is measured at sizes that grow until one takes ``enough`` bytes, and extrapolated from
+    the last of them: as a power of n or, where even small n take much and the power is high,
+    as an exponential of n.
     """
     sizes: list[int] = []
     peaks: list[float] = []
-    size, taken = problem.smallest, 0.0
+    size = problem.smallest
     gc.freeze()  # what is there already is not gone through each time
     try:
-        # At least a few sizes, to tell a power from an exponential.
-        while size <= n and (taken < seconds or (len(sizes) < 6 and taken < 20 * seconds)):
+        while size <= n and (not peaks or peaks[-1] < enough):
             f, args = problem.make(size)
             if sizes and not np.all(np.isfinite(f(*args))):
                 break  # outside of the domain, where NaN takes other ways
-            start = time.perf_counter()
             peaks.append(float(peak_bytes(partial(_differentiate, problem, size))))
-            taken = time.perf_counter() - start
             sizes.append(size)
             size = min(n, max(size + 1, size * 5 // 4)) if size < n else n + 1
     finally:
