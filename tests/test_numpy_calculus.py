@@ -346,3 +346,61 @@ def test_an_invalid_call_raises_what_numpy_raises(text):
         f(x, A)
     with pytest.raises(plain.type):
         ad.jvp(f, (x, A), (x, A))
+
+
+# ---------------------------------------------------------------------------- complex points
+
+COMPLEX = """
+    np.prod(x)
+    np.cumprod(A, axis=0)
+    np.var(A, axis=1)
+    np.std(x)
+    np.average(x, weights=x * y)
+    np.cov(A)
+    np.corrcoef(x, y)
+    np.sort(x)
+    np.diff(A, axis=0)
+    np.gradient(x, [0.0, 1.0, 3.0, 4.0])
+    np.trapezoid(x, y)
+    np.interp([0.3, 1.2], [0.0, 1.0, 2.0, 3.0], x)
+    np.convolve(x, y[:2])
+    np.correlate(x, y[:2], "same")
+    np.correlate(x[:2], y)
+    np.kron(x, A)
+    np.cross(B, Q[0])
+    np.vecdot(A, x)
+    np.matvec(A, x)
+    np.vecmat(x[:3], A)
+    np.polyval(x, y)
+    np.polydiv(x, y[:2])
+    np.polyfit([0.0, 1.0, 2.0, 3.0], x, 1)
+    np.roots(x[:3])
+    np.poly(x)
+    np.fft.fft(A, axis=0)
+    np.fft.ifft(x, 6)
+    np.fft.irfft(x)
+    np.fft.hfft(x, 5)
+    np.fft.fft2(A)
+    np.fft.irfftn(A, s=(4, 5), axes=(0, 1))
+    np.fft.fftshift(x)
+"""
+
+
+@pytest.mark.parametrize("text", [line.strip() for line in COMPLEX.strip().splitlines()])
+def test_a_call_at_complex_points(complex_call, text):
+    complex_call(text)
+
+
+@pytest.mark.parametrize("name", ["prod", "cumprod", "var", "cov", "poly", "median", "fft.fft"])
+def test_second_order_at_complex_points(name, agree):
+    f = eval(f"np.{name}", {"np": np})
+
+    def total(z):
+        y = f(z)
+        return np.sum(np.sin(np.real(y))) + np.sum(np.cos(np.imag(y)))
+
+    z = np.array([0.4 - 0.3j, -0.2 + 0.9j, 0.7 + 0.1j, 0.8 - 0.5j])
+    v = np.array([0.3 + 0.2j, 0.1 - 0.6j, -0.5 + 0.4j, 0.2 + 0.1j])
+    gradient, h = ad.grad(total), 1e-3
+    ends = [w * (gradient(z + k * h * v) - gradient(z - k * h * v)) for k, w in ((1, 8), (2, -1))]
+    agree(ad.hvp(total, z, v), sum(ends) / (12 * h), 1e-8)
