@@ -768,7 +768,8 @@ def derivative(f: Function, order: int = 1) -> Function:
             number = Dual(x, 1.0, level) if type(x) is float else dual(x, _ones(x), level)
             y = f(number, *args, **kwargs)
             if type(y) is Dual and y.level == level and type(x) is float:
-                return y.tangent
+                t = y.tangent
+                return t if type(t) is float else determined(t)
             return _entries(y, x, level, "tangent")
         finally:
             close_level(level)
@@ -786,7 +787,8 @@ def _second(f: Function) -> Function:
         try:
             y = f(hyperdual(x, one, one, 0 * one, level), *args, **kwargs)
             if type(y) is HyperDual and y.level == level and type(x) is float:
-                return y.mixed
+                t = y.mixed
+                return t if type(t) is float else determined(t)
             return _entries(y, x, level, "mixed")
         finally:
             close_level(level)

@@ -339,6 +339,16 @@ def test_second_derivatives_of_repeated_values_are_refused():
                 ad.hessian(f, mode=mode)(2.0 * np.eye(3))
 
 
+def test_derivatives_along_a_line_are_refused_too():
+    line = lambda t: 2.0 * np.eye(3) + t * (A + A.T)  # noqa: E731
+    for order, f in (
+        (1, lambda t: L.eigh(line(t))[1][0, 0]), (2, lambda t: np.sum(L.eigvalsh(line(t)) ** 2)),
+    ):  # fmt: skip
+        for t in (0.0, np.array(0.0)):
+            with pytest.raises(NotDifferentiableError, match="repeated"):
+                ad.derivative(f, order)(t)
+
+
 def test_the_vector_of_a_single_eigenvalue_beside_repeated_ones():
     x = np.diag([1.0, 2.0, 2.0])
     first = lambda x: L.eigh(x)[1][:, 0] * np.sign(L.eigh(x)[1][0, 0])  # noqa: E731
