@@ -312,8 +312,15 @@ class Operators(Number):
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
-        parts = ", ".join(f"{k}={v:{spec}}" for k, v in self.parts().items())
+        parts = ", ".join(f"{k}={_text(v, spec)}" for k, v in self.parts().items())
         return f"{type(self).__name__.removesuffix('Array')}({parts})"
+
+
+def _text(part: Any, spec: str) -> str:
+    """A part in the format asked for; of k directions, and of an array, each entry by itself."""
+    if isinstance(part, np.ndarray):
+        return np.array2string(part, separator=", ", formatter={"all": lambda e: format(e, spec)})
+    return format(part, spec)
 
 
 def _refusing(reason: str) -> property:
@@ -415,6 +422,10 @@ class ArrayNumber(Operators):
         return self
 
 
+for _name, _setter in rules.setters.items():
+    setattr(ArrayNumber, _name, property(rules.attributes[_name], _setter))
+
+
 # ---------------------------------------------------------------------- views of numbers
 
 
@@ -437,6 +448,10 @@ def assign(number: ArrayNumber, new: Any) -> None:
         base, row, params = source
         if row is rules.getitem_row:
             assign(base, rules.setitem(base, params["index"], number))
+        elif row is rules.linear.real_row:
+            assign(base, number + 1j * rules.imag(base))
+        elif row is rules.linear.imag_row:
+            assign(base, rules.real(base) + 1j * number)
         else:  # a rearrangement: its transpose puts every entry back
             assign(base, row.transpose(number, 0, (base.shape,), **params))
         return

@@ -295,7 +295,8 @@ def call():
 
 def complex_points(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays with imaginary parts."""
-    return tuple(a + 1j * np.cos(2.0 + np.arange(np.size(a))).reshape(np.shape(a))[()] for a in args)
+    waves = (np.cos(2.0 + np.arange(np.size(a))).reshape(np.shape(a))[()] for a in args)
+    return tuple(a + 1j * wave for a, wave in zip(args, waves, strict=True))
 
 
 @pytest.fixture

@@ -58,6 +58,12 @@ z = A.copy(); w = np.moveaxis(z, 0, 1); w[2] = c
 z = A.copy(); w = np.split(z, 2, axis=1)[1]; w[:] = c
 z = A.copy(); w = np.atleast_2d(z[0]); w[0, 1] = c
 z = A.copy(); z.T[1] = x[:3]
+z = x * (1 + 2j); z.real = y; z.imag = c
+z = A.copy(); z.flat = x[:2]
+z = x.copy(); z.real[1] = c; z = z * z
+z = x * (1 + 2j); z.real[1] = c; z.imag[2] = d
+z = x * (1 + 2j); w = z.imag; w *= c; np.real(z)[0] = 0.5; z = z * c
+z = A.copy(); w = np.ravel(z, order="F"); z = z + w[1]
 z = A.copy(); z.flat[3] = c; z.flat[[0, 5]] = x[:2]
 z = A.copy(); z.flat[:] = x[:2]
 z = x.copy(); z.sort(); z[0] = c

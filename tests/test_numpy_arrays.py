@@ -62,6 +62,8 @@ CALLS = """
     np.repeat(A, [1, 0, 3], axis=0)
     A.repeat(2, axis=-1)
     np.tile(x, 2)
+    np.lib.stride_tricks.sliding_window_view(x, 2)
+    np.lib.stride_tricks.sliding_window_view(A, (2, 2)).sum(axis=(-1, -2))
     np.tile(A, (2, 1))
     np.tile(c, 3)
     np.resize(x, (2, 3))

@@ -237,10 +237,15 @@ def _put_index(ct: Any, i: int, shapes: Any, *, index: Any, ndim: int) -> Any:
 def _add_at(buffer: Any, ct: Any, *, index: Any, ndim: int) -> None:
     """``buffer[index] += ct``, with every repeated entry counted."""
     full = (slice(None),) * (buffer.ndim - ndim) + index
-    if (len(index) == 1 and type(index[0]) is slice) or is_basic(index) or any(isinstance(i, np.ndarray) and i.dtype == bool for i in index):
+    if (len(index) == 1 and type(index[0]) is slice) or _picks_once(index):
         buffer[full] += ct
     else:
         np.add.at(buffer, full, ct)
+
+
+def _picks_once(index: tuple[Any, ...]) -> bool:
+    """Whether no entry can be picked twice: masks pick once, index arrays may repeat."""
+    return not any(isinstance(i, np.ndarray) and i.ndim and i.dtype != bool for i in index)
 
 
 getitem_row = Linear(
@@ -524,13 +529,13 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return _cumsum_row(a, axis=from_end(axis, ndim_of(a)))
 
 
-_real_row = Linear(
+real_row = Linear(
     "real",
     lambda x: np.real(x),
     lambda ct, i, shapes: ct,
     samples=((((2, 3),), {}),),
 )
-_imag_row = Linear(
+imag_row = Linear(
     "imag",
     lambda x: np.imag(x),
     lambda ct, i, shapes: ct * 1j,
@@ -546,14 +551,20 @@ _conjugate_row: Linear = Linear(
 
 @implements(np.real)
 def real(val: Any) -> Any:
-    """The real part."""
-    return _real_row(as_array(val))
+    """The real part: a view, as in NumPy."""
+    val = as_array(val)
+    if isinstance(val, Number) and shape_of(val):
+        if np.dtype(val.dtype).kind != "c":  # type: ignore[attr-defined]
+            return getitem(val, (Ellipsis,))
+        return _view(val, real_row)
+    return real_row(val)
 
 
 @implements(np.imag)
 def imag(val: Any) -> Any:
-    """The imaginary part."""
-    return _imag_row(as_array(val))
+    """The imaginary part: a view, as in NumPy."""
+    val = as_array(val)
+    return _view(val, imag_row) if shape_of(val) else imag_row(val)
 
 
 @implements(np.conjugate)

@@ -175,6 +175,25 @@ attributes: dict[str, Callable[[Any], Any]] = {
     "nbytes": lambda x: dtype_of(x).itemsize * x.size,
 }
 
+def _set_flat(x: Any, value: Any) -> None:
+    Flat(x)[:] = np.ravel(value) if np.ndim(value) else value
+
+
+def _set_real(x: Any, value: Any) -> None:
+    x[...] = value + 1j * imag(x) if dtype_of(x).kind == "c" else value
+
+
+def _set_imag(x: Any, value: Any) -> None:
+    if dtype_of(x).kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    x[...] = real(x) + 1j * value
+
+
+#: attributes that can be assigned to, as arrays' can
+setters: dict[str, Callable[[Any, Any], None]] = {
+    "flat": _set_flat, "real": _set_real, "imag": _set_imag,
+}  # fmt: skip
+
 #: attributes whose use would lose the derivative, with what to write instead
 refused_attributes: dict[str, str] = {
     name: f"x.{name} gives away the memory of an array, and with it the derivative; {instead}"
@@ -263,4 +282,5 @@ def as_object_array(x: Number) -> Any:
 
 __all__ = [
     "as_object_array", "attributes", "dtype_of", "methods", "refused_attributes", "scalar_dtype",
+    "setters",
 ]  # fmt: skip

@@ -176,6 +176,14 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return moved(np.repeat, a, repeats, axis)
 
 
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """All windows of that shape."""
+    return moved(np.lib.stride_tricks.sliding_window_view, x, window_shape, axis)
+
+
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     """The array several times along each axis."""
@@ -256,5 +264,6 @@ implements(*existing("permute_dims"))(transpose)
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "diag", "diagflat", "diagonal",
     "flip", "fliplr", "flipud", "matrix_transpose", "moveaxis", "ravel", "repeat", "resize", "roll",
-    "rollaxis", "rot90", "squeeze", "swapaxes", "tile", "trace", "tril", "triu",
+    "rollaxis", "rot90", "sliding_window_view", "squeeze", "swapaxes", "tile", "trace", "tril",
+    "triu",
 ]  # fmt: skip
