@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dualad.compiler.emit import FLOAT, ROW, Blocked, Source, ufunc_of
+from dualad.compiler.emit import FLOAT, ROW, Blocked, Source, into, literal, ufunc_of
 from dualad.primitive import Elementwise
 from dualad.program import Guard, Operation, Program
 
@@ -429,13 +429,14 @@ class _Writer:
         if isinstance(x, np.ndarray) and x.ndim == len(op.shape or ()) and _is_rows(x, self.region.n):
             return f"{self.source.bind(x)}[lo:hi]"
         kinds = [b.dtype for b in op.args if isinstance(b, Operation) and b.shape]
-        if (type(x) is float or type(x) is int) and kinds and kinds[0].kind == "f":
+        number = (type(x) is float or type(x) is int) and op.label != "power"
+        if number and kinds and kinds[0].kind == "f":
             return self.source.bind(np.array(x, kinds[0]))
         if isinstance(x, Operation) and not (
             len(x.shape or ()) == len(op.shape or ()) and _is_rows(x, self.region.n)
         ):
             return str(self.names[x, "whole"])
-        return self.text(x) if not isinstance(x, (float, int, bool)) else repr(x)
+        return literal(x) if isinstance(x, (float, int)) else self.text(x)
 
     def write(self) -> None:
         """All statements, and what the block gives back."""
@@ -512,8 +513,8 @@ class _Writer:
             expression = f"{reduce}({self.text(op.args[0])}, {axes}, None, {out}, {bool(keep)})"
         elif ufunc is not None:
             args = [self.operand(a, op) for a in op.args]
-            out = self.target(op, i)
-            expression = f"{self.source.bind(ufunc, ufunc.__name__)}({', '.join(args)}, {out})"
+            args.append(into(ufunc, self.target(op, i)))
+            expression = f"{self.source.bind(ufunc, ufunc.__name__)}({', '.join(args)})"
         else:
             args = [self.operand(a, op) for a in op.args]
             if op.function is ROW["where"]:

@@ -331,12 +331,14 @@ class Emitter:
         if op.shape:
             for a in op.args:
                 if self.dies(a, i) and a.shape == op.shape and a.dtype == op.dtype:
-                    args.append(self.text(a))
+                    args.append(into(ufunc, self.text(a)))
                     break
         return f"{self.source.bind(ufunc, ufunc.__name__)}({', '.join(args)})"
 
     def operand(self, a: Any, op: Operation) -> str:
         """An operand of a ufunc on arrays: a number as an array made once, NumPy's quickest way."""
+        if op.label == "power":
+            return self.text(a)  # NumPy has ways of its own for some exponents
         if (type(a) is float or type(a) is int) and op.shape and op.dtype is not None:
             kinds = [b.dtype for b in op.args if isinstance(b, Operation) and b.shape]
             if kinds and kinds[0].kind == "f" and op.dtype == kinds[0]:
@@ -388,6 +390,11 @@ class Emitter:
                 return False
             y = y.args[0]
         return y in self.given or y.function in _FRESH or ufunc_of(y) is not None
+
+
+def into(ufunc: np.ufunc, out: str) -> str:
+    """``out`` as an argument: by position, which is quicker, where NumPy does not mind."""
+    return f"out={out}" if ufunc in (np.maximum, np.minimum) else out
 
 
 def _operations(x: Any) -> Any:
