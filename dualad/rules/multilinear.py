@@ -72,7 +72,7 @@ def _repaired(
 
 
 #: row -> the product with t in place i, where t's leading axes are axes of the product
-raised: dict[Multilinear, Any] = {}
+raised: dict[Callable[..., Any], Any] = {}
 
 
 # -------------------------------------------------------------------------------- matmul
@@ -122,10 +122,7 @@ def _matmul_transpose(
         else:
             out = multiply(reshape(a, (-1, 1)), expand_dims(ct, -2))
     elif nb == 1:
-        if na == 2:
-            out = matmul(ct, _swap(a))
-        else:
-            out = getitem(matmul(a, _last(ct)), (..., 0))
+        out = matmul(ct, _swap(a)) if na == 2 else getitem(matmul(a, _last(ct)), (..., 0))
     else:
         out = matmul(a, ct)
     return unbroadcast(out, shapes[i], ndims[i])
@@ -355,7 +352,8 @@ def _explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
             w = n - len(t) + 3
             terms[j] = t.replace("...", dots[width - w :])
         if len(terms[j]) != n:
-            raise ValueError(f"einsum: term {t!r} names {len(terms[j])} axes of an operand with {n}")
+            found = len(terms[j])
+            raise ValueError(f"einsum: term {t!r} names {found} axes of an operand with {n}")
     if arrow:
         return terms, right.replace("...", dots)
     joined = "".join(terms)
