@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Linear, Selection, implements, shape_of, value_of
+from dualad.primitive import Linear, Number, Selection, implements, shape_of, value_of
 from dualad.rules.lifting import as_array, dtype_of
 from dualad.rules.linear import (
     axes_from_end,
@@ -56,10 +56,16 @@ share_row = Linear(
 
 def _choose_extreme(value: Any, y: Any, *, axes: Shape, keepdims: bool) -> dict[str, Any]:
     top = y if keepdims else np.expand_dims(y, axes)
-    # A NaN is the maximum of what holds it, and NaNs share as equal entries do.
-    chosen = (value == top) | ((value != value) & (top != top))
-    weights = chosen / np.add.reduce(chosen, axis=axes, keepdims=True)
-    weights = weights.astype(dtype_of(value))
+    chosen = value == top
+    # What is rare is looked for first, unless the value is traced: there a look is a guard.
+    traced = isinstance(value, Number)
+    if traced or np.any(top != top):
+        # A NaN is the maximum of what holds it, and NaNs share as equal entries do.
+        chosen = chosen | ((value != value) & (top != top))
+    count = np.add.reduce(chosen, axis=axes, keepdims=True)
+    weights = chosen / count if traced or np.any(count != 1) else np.asarray(chosen)
+    if weights.dtype != dtype_of(value):
+        weights = weights.astype(dtype_of(value))
     return {"weights": weights, "axes": axes, "keepdims": keepdims}
 
 
