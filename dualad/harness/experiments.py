@@ -592,8 +592,8 @@ def _tell_choice(data: Data) -> str:
     worst = rows[int(np.argmax(chosen))]
     return (
         f"{len(rows)} instances of the shared problems; the cost model was fitted on others.  "
-        "The time (lower quartile) of the recommended mode is within 1.15 times that of the better one in "
-        f"{np.mean(chosen <= 1.15):.0%}, and at most {chosen.max():.2f} times it "
+        "The time (lower quartile) of the recommended mode is within 1.15 times that of the better "
+        f"one in {np.mean(chosen <= 1.15):.0%}, and at most {chosen.max():.2f} times it "
         f"({worst['problem']}, n = {worst['n']}); the other mode takes up to {other.max():.3g} "
         "times as long.  "
         f"mode='auto', which keeps what it learned in its first call, is within 1.15 in "
