@@ -198,3 +198,12 @@ def test_what_converts_its_input_is_right_or_refused(name, mode):
     np.testing.assert_allclose(
         slopes, np.moveaxis(columns, 0, -1).reshape(slopes.shape), rtol=1e-5, atol=1e-6
     )
+
+
+def test_the_advice_names_numpys_function():
+    x = 3.0 * np.eye(2)
+    for f, instead in (
+        (lambda x: scipy.fft.fft(x).real, "np.fft"), (scipy.linalg.cholesky, "np.linalg"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=instead):
+            ad.jacobian(f)(x)
