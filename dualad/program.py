@@ -213,13 +213,11 @@ class Recording:
         """Evaluate a row or a function of NumPy on the values along, and record it."""
         args = self._settled(args)
         params = self._settled(params)
-        if isinstance(function, Elementwise) and function.name in self.written_out:
-            if any(isinstance(a, TracerArray) for a in args):
-                return function.function(*args)
+        opened = isinstance(function, Elementwise) and function.name in self.written_out
+        if opened and any(isinstance(a, TracerArray) for a in args):
+            return function.function(*args)
         evaluate = function.evaluate if isinstance(function, Primitive) else function
-        y = evaluate(
-            *substituted(args, Tracer, _primal), **substituted(params, Tracer, _primal)
-        )
+        y = evaluate(*substituted(args, Tracer, _primal), **substituted(params, Tracer, _primal))
         if function in _STATIC:
             return y
         named = substituted(args, Tracer, _operation), substituted(params, Tracer, _operation)
@@ -259,9 +257,7 @@ class Recording:
         if type(x) is tuple or type(x) is list:
             return type(x)(map(self._settled, x))
         if type(x) is dict:
-            return {
-                k: self._index(v) if k == "index" else self._settled(v) for k, v in x.items()
-            }
+            return {k: self._index(v) if k == "index" else self._settled(v) for k, v in x.items()}
         if type(x) is slice:
             return slice(*(operator.index(e) if isinstance(e, Tracer) else e
                            for e in (x.start, x.stop, x.step)))  # fmt: skip
@@ -354,7 +350,9 @@ class Tracer(Operators):
                 f"np.{name_of(function)} writes to an argument, which a program cannot record; "
                 "assign instead, as in x[index] = value"
             )
-        y = self.recording.apply(function, tuple(map(_seen, args)), {k: _seen(v) for k, v in kwargs.items()})  # noqa: E501
+        y = self.recording.apply(
+            function, tuple(map(_seen, args)), {k: _seen(v) for k, v in kwargs.items()}
+        )
         for e in y if isinstance(y, (tuple, list)) else (y,):
             if isinstance(e, TracerArray) and not isinstance(function, np.ufunc):
                 self.recording.guard(e, "shape", e.shape)
@@ -1017,7 +1015,9 @@ def record(
     return program
 
 
-def _name_inputs(f: Any, inputs: list[Operation], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:  # noqa: E501
+def _name_inputs(
+    f: Any, inputs: list[Operation], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     try:
         names = [*inspect.signature(f).bind(*args, **kwargs).arguments]
     except (TypeError, ValueError):

@@ -212,7 +212,8 @@ def test_forward_memory_is_flat_and_reverse_memory_grows_with_depth():
     x = np.ones(100)
     v = np.ones(100)
     forward = [
-        trace(lambda x, v, d=d: ad.jvp(sines(d), (x,), (v,))[1])(x, v).peak_bytes() for d in (10, 40)
+        trace(lambda x, v, d=d: ad.jvp(sines(d), (x,), (v,))[1])(x, v).peak_bytes()
+        for d in (10, 40)
     ]
     reverse = [trace(ad.grad(sines(d)))(x).peak_bytes() for d in (10, 40)]
     assert forward[0] == forward[1]

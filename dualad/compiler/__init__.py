@@ -154,7 +154,7 @@ def outside(program: Program) -> list[Any]:
         views.setdefault(id(a.base), set()).add(id(a))
     a = None  # or it would be one more reference
     held = [
-        a.base is not None and sys.getrefcount(a.base) - len(views[id(a.base)]) > 1
+        (a.base is not None and sys.getrefcount(a.base) - len(views[id(a.base)]) > 1)
         or sys.getrefcount(a) - ours[id(a)] > 2  # the variable, and getrefcount's argument
         for a in program.met
     ]  # fmt: skip
@@ -163,7 +163,7 @@ def outside(program: Program) -> list[Any]:
 
 
 def sample_of(a: Any) -> Any:
-    """Some entries of an array (all of a small one), as a view: whether it was changed shows there."""
+    """Some entries of an array (all of a small one), as a view: most changes show there."""
     flat = a.reshape(-1)
     if not np.shares_memory(flat, a):  # it is not in one piece
         flat = a[tuple(slice(0, 8) for _ in a.shape)]

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from dualad.compiler.emit import FLOAT, ROW, Blocked, Source, into, literal, ufunc_of
+from dualad.compiler.emit import FLOAT, Blocked, Source, into, literal, ufunc_of
+from dualad.compiler.passes import ROW
 from dualad.primitive import Elementwise
 from dualad.program import Guard, Operation, Program
 
@@ -94,17 +95,21 @@ class Step:
 
 def by_rows(op: Operation, n: int) -> Step | None:
     """How an operation acts by rows of n; None if it does not."""
-    shape = op.shape or ()
+    shape: tuple[int, ...] = op.shape or ()
     row = op.function
     if row is ROW["scatter"] or row is ROW["scatter_add"]:
         return Step("scatter", (op.args[-1],)) if _slice_of(op, n) is not None else None
     if ufunc_of(op) is not None or isinstance(row, Elementwise) or row is ROW["where"]:
-        if not _is_rows(op, n) or any(v for k, v in op.params.items() if k not in ("condition", "ndims")):
+        if not _is_rows(op, n) or any(
+            v for k, v in op.params.items() if k not in ("condition", "ndims")
+        ):
             return None
         operands = (*op.args, *([op.params["condition"]] if "condition" in op.params else ()))
         if row is ROW["where"] and [len(_shape(a)) for a in op.args] != list(op.params["ndims"]):
             return None
-        return Step("rows", tuple(a for a in operands if len(_shape(a)) == len(shape) and _is_rows(a, n)))
+        return Step(
+            "rows", tuple(a for a in operands if len(_shape(a)) == len(shape) and _is_rows(a, n))
+        )
     x = op.args[0] if op.args else None
     if not isinstance(x, Operation) or not _is_rows(x, n):
         return None
@@ -121,7 +126,7 @@ def by_rows(op: Operation, n: int) -> Step | None:
 def _slice_of(op: Operation, n: int) -> int | None:
     """Where the slice begins, if n rows are scattered into a slice of a longer array."""
     index, ct = op.params["index"], op.args[-1]
-    shape = op.shape or ()
+    shape: tuple[int, ...] = op.shape or ()
     if len(index) != 1 or type(index[0]) is not slice or not _is_rows(ct, n):
         return None
     ndim = op.params["ndim"] if "ndim" in op.params else len(op.params["shape"])
@@ -162,7 +167,7 @@ def layers(program: Program) -> list[Any]:
 
 
 class _Layering:
-    """Assigns every operation to the operations before region k (``2 k``) or to region k (``2 k + 1``)."""
+    """Gives every operation a place: ``2 k`` before region k, ``2 k + 1`` in region k."""
 
     def __init__(self, program: Program, n: int) -> None:
         self.program, self.n = program, n
@@ -176,10 +181,10 @@ class _Layering:
                 self.uses.setdefault(y, []).append(None)
         self.step: dict[Operation, Step] = {}
         for op in program.operations:
-            step = by_rows(op, n)
-            if step is not None and (step.kind != "scatter" or self._continues(op)):
-                self.step[op] = step
-        self.place: dict[Any, int] = {op: 0 for op in program.inputs}
+            how = by_rows(op, n)
+            if how is not None and (how.kind != "scatter" or self._continues(op)):
+                self.step[op] = how
+        self.place: dict[Any, int] = dict.fromkeys(program.inputs, 0)
         for step_ in program.steps:
             self._put(step_)
         self._sink()
@@ -245,7 +250,9 @@ class _Layering:
         for step in self.program.steps:
             places.setdefault(self.place[step], []).append(step)
         # A region to which nothing large is left is none.
-        self.regions = {k for k, here in places.items() if k % 2 and max(o.size for o in here) >= LARGE}
+        self.regions = {
+            k for k, here in places.items() if k % 2 and max(o.size for o in here) >= LARGE
+        }
         out: list[Any] = []
         for k in sorted(places):
             if k not in self.regions:
@@ -328,7 +335,9 @@ class Runner:
             made: list[Any] = self.local.buffers
         except AttributeError:
             rows = self.block + self.halo
-            made = self.local.buffers = [np.empty((rows, *rest), dtype) for rest, dtype in self.slots]
+            made = self.local.buffers = [
+                np.empty((rows, *rest), dtype) for rest, dtype in self.slots
+            ]
         return made
 
     def __call__(self, *operands: Any) -> Any:
@@ -386,7 +395,8 @@ class Runner:
             *(f"    b{j} = buffers[{j}][:rows]" for j in range(len(self.slots))),
         ]
         if self.halo:  # rows that two blocks compute belong to one of them
-            head.append(f"    own = slice(min(start, {region.n}) - lo, (stop if stop < {self.end} else {region.n}) - lo)")  # noqa: E501
+            head.append(f"    last = stop if stop < {self.end} else {region.n}")
+            head.append(f"    own = slice(min(start, {region.n}) - lo, last - lo)")
         text = "\n    ".join(["\n".join(head), *source.lines])
         exec(text, self.namespace)
         self.source = text
@@ -426,9 +436,13 @@ class _Writer:
 
     def operand(self, x: Any, op: Operation) -> str:
         """An operand of an operation by rows."""
-        if isinstance(x, np.ndarray) and x.ndim == len(op.shape or ()) and _is_rows(x, self.region.n):
+        if (
+            isinstance(x, np.ndarray)
+            and x.ndim == len(op.shape or ())
+            and _is_rows(x, self.region.n)
+        ):
             return f"{self.source.bind(x)}[lo:hi]"
-        kinds = [b.dtype for b in op.args if isinstance(b, Operation) and b.shape]
+        kinds: list[Any] = [b.dtype for b in op.args if isinstance(b, Operation) and b.shape]
         number = (type(x) is float or type(x) is int) and op.label != "power"
         if number and kinds and kinds[0].kind == "f":
             return self.source.bind(np.array(x, kinds[0]))
@@ -471,15 +485,21 @@ class _Writer:
                 self.free.append(slot)
 
     def target(self, op: Operation, i: int) -> str:
-        """Where an operation writes: into the array of an output, an operand's buffer, a free one."""
+        """Where an operation writes: an output, the buffer of an operand that dies, a free one."""
         if op in self.written:
             return f"{self.written[op]}[lo:hi]"
         rest = ((op.shape or ())[1:], op.dtype)
         for a in op.args:
-            if isinstance(a, Operation) and a in self.slot and self.last[a] == i:
-                if a not in self.root.values() and self.slots[self.slot[a]] == rest and a.shape == op.shape:
-                    self.slot[op] = self.slot.pop(a)
-                    return f"b{self.slot[op]}"
+            if (
+                isinstance(a, Operation)
+                and a in self.slot
+                and self.last[a] == i
+                and a not in self.root.values()
+                and self.slots[self.slot[a]] == rest
+                and a.shape == op.shape
+            ):
+                self.slot[op] = self.slot.pop(a)
+                return f"b{self.slot[op]}"
         for slot in self.free:
             if self.slots[slot] == rest:
                 self.free.remove(slot)
@@ -495,7 +515,9 @@ class _Writer:
         rest = (op.shape or ())[1:]
         ufunc = ufunc_of(op)
         if op.function is ROW["reshape"]:
-            expression = f"{self.text(op.args[0])}.reshape((rows, {''.join(f'{r}, ' for r in rest)}))"
+            expression = (
+                f"{self.text(op.args[0])}.reshape((rows, {''.join(f'{r}, ' for r in rest)}))"
+            )
         elif op.label in _REDUCTIONS:
             reduce = self.source.bind(_REDUCTIONS[op.label].reduce, op.label + "_")
             axes, keep = op.params["axes"], op.params["keepdims"]

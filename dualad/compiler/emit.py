@@ -209,7 +209,7 @@ class Emitter:
     # -- statements
 
     def emit(self, fail: str) -> list[str]:
-        """All statements; ``fail`` is what to do where a guard does not hold.  The outputs' text."""
+        """All statements, with ``fail`` where a guard does not hold; gives the outputs' text."""
         for op in self.program.inputs:
             self.names[op] = op.name
         for i, step in enumerate(self.steps):
@@ -241,7 +241,8 @@ class Emitter:
         elif guard.kind == "shape":
             test = f"{name}.shape != {guard.value}"
         else:
-            test = f"not {self.source.bind(np.array_equal, 'array_equal')}({name}, {self.text(guard.value)})"
+            equal = self.source.bind(np.array_equal, "array_equal")
+            test = f"not {equal}({name}, {self.text(guard.value)})"
         self.source.line(f"if {test}: {fail}")
 
     def text(self, x: Any) -> str:
@@ -340,7 +341,7 @@ class Emitter:
         if op.label == "power":
             return self.text(a)  # NumPy has ways of its own for some exponents
         if (type(a) is float or type(a) is int) and op.shape and op.dtype is not None:
-            kinds = [b.dtype for b in op.args if isinstance(b, Operation) and b.shape]
+            kinds: list[Any] = [b.dtype for b in op.args if isinstance(b, Operation) and b.shape]
             if kinds and kinds[0].kind == "f" and op.dtype == kinds[0]:
                 shape = op.shape if op.size <= _SMALL else ()
                 return self.constant(float(a), shape, op.dtype)
@@ -422,7 +423,8 @@ def _is_item(op: Operation) -> bool:
         return False
     index = op.params["index"]
     x = op.args[0]
-    ndim = len(x.shape if isinstance(x, Operation) else np.shape(x))
+    shape = x.shape if isinstance(x, Operation) else np.shape(x)
+    ndim = len(shape or ())
     return len(index) == 1 == ndim and type(index[0]) is int
 
 
@@ -508,7 +510,11 @@ def _matmul(e: Emitter, op: Operation, i: int) -> str:
     if db > nb and nb == 1:  # the directions of a vector's tangent are rows
         if na != 2:
             return "" if na != 1 else f"{e.text(b)}.dot({e.text(a)})"
-        turned = e.source.bind(np.ascontiguousarray(a.T)) if isinstance(a, np.ndarray) else f"{e.text(a)}.T"
+        turned = (
+            e.source.bind(np.ascontiguousarray(a.T))
+            if isinstance(a, np.ndarray)
+            else f"{e.text(a)}.T"
+        )
         return f"{e.text(b)}.dot({turned})"
     if (da > na and na != 1) or db > nb:
         return ""
@@ -566,7 +572,10 @@ def _where(e: Emitter, op: Operation, i: int) -> str:
     if [len(s or ()) for s in shapes] != list(op.params["ndims"]) or not op.shape:
         return ""
     condition = e.text(op.params["condition"])
-    args = [e.operand(a, op) if is_float(a) and not isinstance(a, Operation) else e.text(a) for a in op.args]
+    args = [
+        e.operand(a, op) if is_float(a) and not isinstance(a, Operation) else e.text(a)
+        for a in op.args
+    ]
     return f"{e.source.bind(np.where, 'where')}({condition}, {', '.join(args)})"
 
 

@@ -22,7 +22,7 @@ Simplify = Callable[[Operation], Any]
 
 
 class Zeros:
-    """What a zero tangent gives whatever the partial: zeros, which add nothing to what they meet."""
+    """What a zero tangent gives whatever the partial: zeros, which add nothing to others."""
 
     __slots__ = ("dtype", "shape")
 
@@ -35,7 +35,9 @@ class Zeros:
         return np.zeros(self.shape, self.dtype) if self.shape else self.dtype.type(0)
 
 
-def operation(like: Operation, function: Any, args: tuple[Any, ...], params: Any = None) -> Operation:
+def operation(
+    like: Operation, function: Any, args: tuple[Any, ...], params: Any = None
+) -> Operation:
     """Another operation that gives what this one gives."""
     new = Operation.__new__(Operation)
     new.function = function
@@ -200,7 +202,7 @@ def _same(x: Any, op: Operation) -> bool:
 
 def _everywhere(x: Any, value: float) -> bool:
     """Whether x is a constant with that value in every entry."""
-    if isinstance(x, (Operation, Zeros)) or isinstance(x, (bool, np.bool_, str)):
+    if isinstance(x, (Operation, Zeros, bool, np.bool_, str)):
         return False
     if isinstance(x, np.ndarray) and x.dtype.kind not in "fc":
         return False
@@ -241,17 +243,25 @@ def _product(op: Operation) -> Any:
         if _of(x, "multiply") and abs(c) >= 1 and op.dtype == np.float64:
             # 2**k (k >= 0) times x is exact, or overflows as the whole does.
             for y, d in (x.args, x.args[::-1]):
-                if _number(d) and d >= 1 and math.frexp(d)[0] == 0.5 and _same(y, op):
-                    if math.isfinite(c * d):
-                        return operation(op, ROW["multiply"], (y, float(c * d)))
+                doubles = _number(d) and d >= 1 and math.frexp(d)[0] == 0.5
+                if doubles and _same(y, op) and math.isfinite(c * d):
+                    return operation(op, ROW["multiply"], (y, float(c * d)))
     return op
 
 
 def _sum_of_two(op: Operation) -> Any:
     a, b = op.args
-    if _of(a, "sum") and _of(a.args[0], "negative") and type(b) is float and b == 0.0 and not _is_negative_zero(b):
+    if (
+        _of(a, "sum")
+        and _of(a.args[0], "negative")
+        and type(b) is float
+        and b == 0.0
+        and not _is_negative_zero(b)
+    ):
         # 0 - s, which is no negative zero either
-        return operation(op, ROW["subtract"], (b, operation(a, ROW["sum"], a.args[0].args, a.params)))
+        return operation(
+            op, ROW["subtract"], (b, operation(a, ROW["sum"], a.args[0].args, a.params))
+        )
     for x, zero in ((a, b), (b, a)):
         if _same(x, op) and (isinstance(zero, Zeros) or _is_negative_zero(zero)):
             return x
@@ -315,7 +325,9 @@ def _rearranged(op: Operation) -> Any:
         if _same(before, op):
             return before
         if isinstance(before, Operation):
-            return operation(op, ROW["reshape"], (before,), {"shape": op.shape, "ndim": len(_shape(before))})
+            return operation(
+                op, ROW["reshape"], (before,), {"shape": op.shape, "ndim": len(_shape(before))}
+            )
     if op.function is ROW["expand_dims"]:
         return operation(op, ROW["reshape"], (x,), {"shape": op.shape, "ndim": len(_shape(x))})
     return op
@@ -359,7 +371,7 @@ def _vector_product(op: Operation, x: Any) -> Any:
     if len(_shape(rows)) != 2 or columns.shape != (*_shape(rows), 1):
         return op
     if isinstance(a, Operation):
-        turned = Operation.__new__(Operation)
+        turned: Any = Operation.__new__(Operation)
         turned.function, turned.args, turned.params = ROW["transpose"], (a,), {"perm": (-1, -2)}
         turned.value, turned.name, turned.dtype = None, "", a.dtype
         turned.shape = _shape(a)[::-1]
@@ -383,7 +395,11 @@ def _scattered(op: Operation) -> Any:
     ct = op.args[0]
     if isinstance(ct, Zeros):
         return Zeros(op.shape or (), op.dtype)
-    if isinstance(ct, Operation) and ct.size == op.size and all(map(_leaves_all, op.params["index"])):
+    if (
+        isinstance(ct, Operation)
+        and ct.size == op.size
+        and all(map(_leaves_all, op.params["index"]))
+    ):
         there = operation(op, ROW["reshape"], (ct,), {"shape": op.shape, "ndim": len(_shape(ct))})
         return operation(op, ROW["add"], (_rearranged(there), 0.0))  # -0 becomes 0 in a sum
     return op
