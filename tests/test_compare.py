@@ -159,6 +159,7 @@ def test_plots(tmp_path):
     comparison = compared(energy, X)
     comparison.plot(tmp_path / "one.png")
     assert (tmp_path / "one.png").stat().st_size > 1000
+    assert len(comparison.plot().axes) == 2
 
 
 def test_a_file_is_added_to(tmp_path):

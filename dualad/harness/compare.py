@@ -139,12 +139,15 @@ class Comparison:
         caption = f"<p>{tables.escape(self._title())}</p>"
         return f"{caption}{tables.html_table(*self.rows())}<p>{notes}</p>"
 
-    def plot(self, path: str | Path) -> None:
-        """Draw time and memory as bars, with quartiles, into a file."""
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw time and memory as bars, with quartiles, into a file if a path is given.
+
+        The answer is Matplotlib's figure.
+        """
         # Matplotlib takes half a second to load, and a table does not need it.
         from dualad.harness import report
 
-        report.comparison(self, path)
+        return report.comparison(self, path)
 
     def to_json(self) -> str:
         """All of it as text that ``from_json`` reads."""

@@ -100,18 +100,24 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def canvas(
-    path: str | Path, *, columns: int = 1, size: tuple[float, float] | None = None, note: str = ""
+    path: str | Path | None,
+    *,
+    columns: int = 1,
+    size: tuple[float, float] | None = None,
+    note: str = "",
 ) -> Iterator[list[Axes]]:
-    """Axes side by side in the common look, written to ``path`` at the end.
+    """Axes side by side in the common look, written to ``path``, if there is one, at the end.
 
     ``note`` stands below, for what holds of the whole figure: the size, the machine.
     """
-    path = Path(path)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size or (4.8 * columns + 0.6, 3.8), layout="constrained")
         yield list(figure.subplots(1, columns, squeeze=False)[0])
         if note:
             figure.supxlabel(note, fontsize=7, color=GREY, x=0.01, ha="left")
+        if path is None:
+            return
+        path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         # No dates or versions inside, so that the same figure is the same file.
         stamp = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
@@ -251,8 +257,8 @@ def comparisons(results: Sequence[Comparison], path: str | Path) -> None:
             legend.remove()  # the left one holds for both
 
 
-def comparison(result: Comparison, path: str | Path) -> None:
-    """The time and the memory of each contestant as bars, side by side."""
+def comparison(result: Comparison, path: str | Path | None) -> Any:
+    """The time and the memory of each contestant as bars, side by side; the figure."""
     measured = result.measurement
     processor, size = measured.machine["processor"], f"n = {result.inputs}, m = {result.outputs}"
     note = f"{size}; medians of {measured.function.timing.rounds} rounds, quartiles; {processor}"
@@ -264,3 +270,4 @@ def comparison(result: Comparison, path: str | Path) -> None:
         peaks = {name: cost.peak_bytes / 1e3 for name, cost in measured.contestants.items()}
         bars(right, peaks, x="peak memory (kB)", log=True)
         right.set(ylabel="", yticklabels=[])
+    return left.figure
