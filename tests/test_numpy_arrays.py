@@ -220,6 +220,8 @@ CALLS = """
     np.modf(c)[0]
     np.frexp(x)
     np.frexp(c)
+    A[np.array([True, False, True]), [[0], [0]]]
+    A[[True, False, False], [0, 0, 1]]
     np.ldexp(c, np.int64(2))
     np.divmod(x, c)
     divmod(x, c)
@@ -270,6 +272,9 @@ CALLS = """
     np.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v ** 2])
     np.piecewise(x, [x < 0], [c, np.sin])
     np.piecewise(c, [c < 0, c >= 0], [np.cos, np.sin])
+    np.piecewise(x, x > 0, [1.0 * c, np.sin])
+    np.piecewise(x, [[True, False, True, True]], [np.cos, lambda v: v * c])
+    np.piecewise(c, c > 0, [np.sin, 0.0])
     np.piecewise(A, [A < 0], [0.0, lambda v, k: v * k], 3.0)
     np.unique(x)
     np.unique(np.append(x, x))
@@ -528,7 +533,7 @@ def test_single_precision_stays_single(shows_as_numpy, text):
 #: what NumPy does not define for complex numbers, or only by their order; and norms of object
 #: arrays, which NumPy takes for real
 REAL_ONLY = re.compile(
-    r"[<>]|//|%|mod|clip|sort|max|min|median|round|around|fix|frexp|angle|nan_to_num|searchsorted"
+    r"[<>]|//|%|mod|clip|sort|max|min|median|round|around|fix|frexp|ldexp|angle|nan_to_num|searchsorted"
     r"|digitize|arctan2|hypot|logaddexp|cbrt|isclose|unique|union|setdiff|setxor|intersect|piecewise"
     r"|linspace|trim_zeros|issub|finfo|partition|1j|out=|logspace|geomspace|percentile|eig|svd|float|cholesky"
     r"|std\(\[|norm\(\[|(norm|var)\(np.array"

@@ -6,6 +6,7 @@ that numbers can be assigned into them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -268,19 +269,25 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return y
 
 
+def _flat_mask(condition: Any, shape: tuple[int, ...]) -> Any:
+    """A condition for every entry, in one axis."""
+    condition = plainly(condition)
+    if not shape:
+        return np.array([bool(condition)])
+    if dtype_of(condition).kind != "b":
+        condition = np.not_equal(condition, 0)
+    return np.reshape(np.broadcast_to(condition, shape), (-1,))
+
+
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """The function whose condition holds, at each entry."""
     x = as_array(x)
     shape = shape_of(x)
-    conditions = plainly(condlist)
-    if np.isscalar(conditions) or (
-        not isinstance(conditions[0], (list, np.ndarray)) and shape != ()
-    ):
-        conditions = [conditions]
-    conditions = [np.broadcast_to(np.asarray(c, dtype=bool), shape).reshape(-1) for c in conditions]
+    single = not np.ndim(plainly(condlist)) or (shape and not np.ndim(plainly(condlist[0])))
+    conditions = [_flat_mask(c, shape) for c in ([condlist] if single else condlist)]
     if len(funclist) == len(conditions) + 1:
-        conditions.append(~np.any(conditions, axis=0))
+        conditions.append(np.logical_not(functools.reduce(np.logical_or, conditions)))
     elif len(funclist) != len(conditions):
         raise ValueError(
             f"with {len(conditions)} condition(s), either {len(conditions)} or "
