@@ -41,7 +41,7 @@ def check(result, start):
 
 @starts
 @pytest.mark.parametrize("method", FIRST)
-@pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
+@pytest.mark.parametrize("mode", ["forward", "auto"])
 def test_minimize_with_the_gradient(method, mode, start):
     # With a gradient written by hand, too, TNC needs a smaller ftol to come this near.
     options = {"maxfun": 2000, "ftol": 1e-15} if method == "TNC" else {"maxiter": 2000}
