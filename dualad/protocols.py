@@ -203,9 +203,9 @@ class Operators(Number):
         _lost(
             f"float() of a {type(self).__name__} (or a function of math, or assignment into a "
             "float array)",
-            "write np.sin for math.sin, np.zeros_like(x) or np.zeros(n, like=x) for np.zeros(n), "
-            "np.asarray(x) for np.asarray(x, float), or ad.stop_gradient(x) if the plain value is "
-            "meant",
+            "write np.sin for math.sin, np.linalg and np.fft for scipy.linalg and scipy.fft, "
+            "np.zeros_like(x) or np.zeros(n, like=x) for np.zeros(n), np.asarray(x) for "
+            "np.asarray(x, float), or ad.stop_gradient(x) if the plain value is meant",
         )
 
     def __int__(self) -> int:
@@ -247,6 +247,11 @@ class Operators(Number):
                 "into such an array)",
                 "write np.asarray(x) or x.astype(float), which keep it; make an array to "
                 "assign into with np.zeros_like(x) or np.zeros(n, like=x)",
+            )
+        if copy is not None and not copy:
+            raise ValueError(
+                f"np.array(x, copy=False) of a {type(self).__name__}, which has no memory that "
+                "NumPy could show; use x itself"
             )
         return rules.as_object_array(self)
 
@@ -418,7 +423,7 @@ class ArrayNumber(Operators):
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the "
                 f"broadcast shape {shape_of(new)}"
             )
-        self.assign(new)
+        self.assign(rules.linear.cast(new, self.dtype))
         return self
 
 

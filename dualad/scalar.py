@@ -121,23 +121,26 @@ def ldexp(x: float, n: int) -> float:
 
 
 def heaviside(x: float, at_zero: float) -> float:
-    return 1.0 if x > 0.0 else 0.0 if x < 0.0 else at_zero if x == 0.0 else x
+    return 1.0 if x > 0.0 else 0.0 if x < 0.0 else float(at_zero) if x == 0.0 else x
+
+
+# A literal 0 is an int, which is no answer: np.maximum(x, 0) is a float.
 
 
 def maximum(a: float, b: float) -> float:
-    return a if a >= b or a != a else b
+    return float(a if a >= b or a != a else b)
 
 
 def minimum(a: float, b: float) -> float:
-    return a if a <= b or a != a else b
+    return float(a if a <= b or a != a else b)
 
 
 def fmax(a: float, b: float) -> float:
-    return a if a >= b or b != b else b
+    return float(a if a >= b or b != b else b)
 
 
 def fmin(a: float, b: float) -> float:
-    return a if a <= b or b != b else b
+    return float(a if a <= b or b != b else b)
 
 
 def sinc(x: float) -> float:

@@ -84,6 +84,16 @@ z = x.copy(); np.multiply.at(z, [0, 0, 2], [c, d, 2.0])
 z = A.copy(); np.maximum.at(z, ([0, 0], [1, 1]), [c, d])
 z = A.copy(); np.add.at(z, (slice(None), [0, 0]), c)
 z = x.copy(); np.negative.at(z, [0, 2])
+z = A.copy(); z.flat = x
+z = x + 1j * y; z.real = c; z.imag[1] *= d
+z = x + 1j * y; v = z[1:].real; v[:] = d
+z = x + 0j; z[0] = 1j * x[1]; z[[1, 1]] = y[:2] * 1j
+z = A.copy(); v = A.T.ravel(); v[2] = c
+z = A.copy(); v = np.ravel(z, "F"); v[2] = c
+z = A.copy(); v = z.conj(); v[2] = c
+z = A.copy(); v = np.conjugate(z); v[2] = c
+z = A.copy(); v = z.astype(float, copy=False); v[2] = c
+z = np.maximum(c, 10) * np.ones_like(x); z[0] = np.minimum(d, -10)
 z = x.copy(); np.sin.at(z, [0, 2, 2])
 z = np.zeros_like(x); np.multiply(x, c, out=z); z[0] += 1
 z = np.zeros_like(x); np.multiply(x, c, out=z[:]); z[0] += 1

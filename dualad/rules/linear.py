@@ -365,7 +365,8 @@ def _moves_to_front(index: tuple[Any, ...], ndim: int) -> bool:
 
 def _assign(x: Any, v: Any, *, index: Any, ndim: int, v_ndim: int) -> Any:
     lead = lead_of(x, ndim)
-    y = np.array(x)
+    # A tangent of complex entries may be real: that of x + 0j, until 1j * x[1] is put into it.
+    y = np.array(x, dtype=np.result_type(np.asarray(x).dtype, np.asarray(v).dtype))
     if lead:
         shape = shape_of(v)
         picked = y[(slice(None),) * len(lead) + index].ndim - len(lead)
@@ -393,7 +394,7 @@ _assign_row = Linear(
 def setitem(x: Any, index: Any, value: Any) -> Any:
     """A copy of x with ``x[index] = value`` done (a repeated index keeps the last value)."""
     index = plain_index(index)
-    value = lift(value)
+    value = cast(lift(value), dtype_of(x))
     shape = shape_of(x)
     ndim = len(shape)
     if _moves_to_front(index, ndim) or _has_repeats(index, shape):
@@ -410,6 +411,19 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     return _assign_row(x, value, index=index, ndim=ndim, v_ndim=ndim_of(value))
 
 
+def cast(value: Any, dtype: Any) -> Any:
+    """A value as an array of that type takes it."""
+    own = dtype_of(value)
+    if own == dtype or own.kind not in "fc" or np.result_type(own, dtype) == dtype:
+        return value
+    if own.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            "a complex value cannot be assigned into an array of real numbers; make the array with "
+            "np.zeros_like(x, dtype=complex) or x + 0j, or assign value.real"
+        )
+    return astype(value, dtype)
+
+
 def _has_repeats(index: tuple[Any, ...], shape: Shape) -> bool:
     if is_basic(index) or all(not isinstance(i, np.ndarray) or i.dtype == bool for i in index):
         return False
@@ -420,9 +434,24 @@ def _has_repeats(index: tuple[Any, ...], shape: Shape) -> bool:
 def _view(x: Any, row: Linear, **params: Any) -> Any:
     """Apply a row whose result NumPy gives as a view; dualad.protocols says what that entails."""
     y = row(x, **params)
-    if isinstance(y, Number):
+    if isinstance(y, Number) and not (row is _reshape_row and _is_copied(x, y)):
         view_hook[0](y, x, row, params)
     return y
+
+
+def _is_copied(x: Any, y: Any) -> bool:
+    """Whether NumPy had to copy: a reshape of entries that do not lie in order is no view."""
+    x, y = _memory_of(x), _memory_of(y)
+    if type(x) is not np.ndarray or x.flags.c_contiguous:
+        return False
+    return not np.may_share_memory(x, y)
+
+
+def _memory_of(x: Any) -> Any:
+    """The array under all levels, tracers too: how it lies is no value that a guard would need."""
+    while isinstance(x, Number):
+        x = x.primal
+    return x
 
 
 #: filled by dualad.protocols: how a view is tied to its base, for assignment

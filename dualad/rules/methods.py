@@ -9,13 +9,22 @@ import numpy as np
 
 from dualad.primitive import Number, implementations, shape_of
 from dualad.rules.lifting import dtype_of, plainly
-from dualad.rules.linear import astype, getitem, imag, real, reshape, setitem, transpose
+from dualad.rules.linear import (
+    astype,
+    conjugate,
+    getitem,
+    imag,
+    real,
+    reshape,
+    setitem,
+    transpose,
+)
 from dualad.rules.ufuncs import call_function
 
 #: methods that are functions of NumPy with the array first
 _SAME_NAME = (
-    "all any argmax argmin argpartition argsort choose clip conj conjugate cumprod cumsum "
-    "diagonal dot max mean min nonzero prod put ravel repeat round searchsorted squeeze std "
+    "all any argmax argmin argpartition argsort choose clip cumprod cumsum diagonal "
+    "dot max mean min nonzero prod put ravel repeat round searchsorted squeeze std "
     "sum swapaxes take trace var"
 )
 
@@ -59,8 +68,21 @@ def _transpose(self: Any, *axes: Any) -> Any:
 
 
 @_register
-def _astype(self: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-    return astype(self, dtype)
+def _astype(
+    self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True,
+    copy: bool = True,
+) -> Any:  # fmt: skip
+    return astype(self, dtype) if copy or np.dtype(dtype) != dtype_of(self) else self
+
+
+@_register
+def _conj(self: Any) -> Any:
+    return conjugate(self) if dtype_of(self).kind == "c" else self
+
+
+@_register
+def _conjugate(self: Any) -> Any:
+    return self.conj()
 
 
 @_register
