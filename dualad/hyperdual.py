@@ -145,12 +145,13 @@ class HyperDual(Operators):
         if not paused:
             if type(other) is HyperDual:
                 a, b, c, d = self.primal, self.tangent1, self.tangent2, self.mixed
-                if other.level == self.level and type(d) is float:
+                if other.level == self.level and type(a) is type(d) is float:
                     p, q, r, s = other.primal, other.tangent1, other.tangent2, other.mixed
                     first1, first2 = a * q + b * p, a * r + c * p
                     m = a * s + b * r + c * q + d * p
                     known = a or other is not self  # a root of 0 may know its square
-                    if known and type(m) is float and m == m and first1 == first1 and first2 == first2:
+                    proper = m == m and first1 == first1 and first2 == first2
+                    if known and type(m) is float and proper:
                         return HyperDual(a * p, first1, first2, m, self.level)
             elif (type(other) is float or type(other) is int) and type(self.mixed) is float:
                 first1, first2 = self.tangent1 * other, self.tangent2 * other

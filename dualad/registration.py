@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualad import rules
-from dualad.primitive import Elementwise, Linear, Partial, shape_of
+from dualad.primitive import Elementwise, Linear, Partial, implementations, shape_of
 
 Function = Callable[..., Any]
 
@@ -73,7 +73,9 @@ def _elementwise(name: str, f: Function, partials: list[Partial]) -> Function:
         if not (p is None or isinstance(p, int) or callable(p)):
             raise TypeError(f"primitive: a partial is a function, an integer or None, not {p!r}")
     line = (-math.inf, math.inf)
-    row = _UsersElementwise(name, *partials, domain=(line,) * len(partials), function=f)
+    # A ufunc gets this rule for its own, unless the library has one for it.
+    function_of = f if f not in implementations else lambda *args: f(*args)
+    row = _UsersElementwise(name, *partials, domain=(line,) * len(partials), function=function_of)
 
     def function(*args: Any) -> Any:
         if len(args) != len(partials):

@@ -77,10 +77,11 @@ class Node:
 class Leaf(Node):
     """The node of a variable that came from nowhere: here gradients arrive."""
 
-    __slots__ = ("attached", "grad")
+    __slots__ = ("attached", "dtype", "grad")
 
-    def __init__(self, shape: tuple[int, ...], real: bool = True) -> None:
+    def __init__(self, shape: tuple[int, ...], real: bool, dtype: Any) -> None:
         super().__init__(shape, [], real)
+        self.dtype = dtype
         self.grad: Any = None
         self.attached = False
 
@@ -354,6 +355,11 @@ class Variable(Operators):
                     f"backward of an output of shape {self.shape}, not of a number: pass "
                     "gradient=np.ones(...) of that shape, or reduce it, as in y.sum().backward()"
                 )
+            if not is_real(self.primal):
+                raise TypeError(
+                    "backward of a complex output has no one direction to start with: pass "
+                    "gradient=..., or take a real number of it, as in abs(y).backward()"
+                )
             gradient = ones_for(self.primal)
         else:
             gradient = as_part(gradient)
@@ -366,7 +372,7 @@ class Variable(Operators):
             ct = arrived.get(leaf)
             if ct is None:
                 continue
-            ct = own(ct)
+            ct = own(typed(ct, leaf))
             leaf.grad = ct if leaf.grad is None or leaf.attached else leaf.grad + ct
         if not retain_graph:
             release(order)
@@ -411,7 +417,8 @@ def is_real(value: Any) -> bool:
 
 def leaf_for(value: Any) -> Leaf:
     """A leaf for that value."""
-    return Leaf(shape_of(value), is_real(value))
+    dtype = rules.dtype_of(value)
+    return Leaf(shape_of(value), dtype.kind != "c", dtype)
 
 
 def zeros_for(value: Any) -> Any:
@@ -424,6 +431,13 @@ def ones_for(value: Any) -> Any:
     if shape_of(value):
         return np.ones(shape_of(value), rules.dtype_of(value))
     return 1 if rules.dtype_of(value).kind == "O" else 1.0
+
+
+def typed(ct: Any, node: Node) -> Any:
+    """An array of cotangents in the precision of the variable that it arrives at."""
+    if type(node) is Leaf and type(ct) is np.ndarray and ct.dtype != node.dtype:
+        return ct.astype(node.dtype)
+    return ct
 
 
 def own(ct: Any) -> Any:
@@ -1101,7 +1115,7 @@ class Tape:
         self._spent = True
         order = schedule(seeds, (self._start, self._stop))
         arrived = sweep(order, seeds, [x.node for x in xs if x.node is not None], lead)
-        return [own(arrived.get(x.node)) for x in xs]
+        return [own(typed(arrived.get(x.node), x.node)) for x in xs]
 
     def gradient(self, y: Any, x: Any) -> Any:
         """dy/dx, in the structure of x; None where y does not depend on x.

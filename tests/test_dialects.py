@@ -425,3 +425,24 @@ def test_julia_forwarddiff():
         h = ad.hessian(lambda x: np.sum(x**3), mode="hyperdual", chunk=chunk)(x)
         assert np.array_equal(h, np.diag(6 * x))
     assert np.array_equal(ad.grad(lambda x: np.sum(x * x), mode="forward")(x), 2 * x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_have_the_precision_of_the_variable(dtype):
+    w = np.linspace(1, 2, 3)  # double precision, whatever x has
+    x = ad.Variable(np.ones(3, dtype))
+    np.sum(x * w).backward()
+    assert x.grad.dtype == dtype
+    with ad.Tape() as tape:
+        y = x * w
+    assert tape.gradient(y, x).dtype == dtype
+    assert ad.grad(lambda x: np.sum(x * w), mode="reverse")(np.ones(3, dtype)).dtype == dtype
+
+
+def test_backward_of_a_complex_output_needs_a_direction():
+    x = ad.Variable(np.array([1 + 2j]))
+    y = np.sum(x * x)
+    with pytest.raises(TypeError, match="complex"):
+        y.backward()
+    np.abs(y).backward()
+    assert x.grad.dtype == np.complex128
