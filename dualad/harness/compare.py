@@ -24,7 +24,8 @@ import numpy as np
 from dualad.compiler import compile as compile_function
 from dualad.harness import tables
 from dualad.harness.measure import Contestant, Measurement, held_bytes, measure
-from dualad.program import Program, trace
+from dualad.harness.operations import operations
+from dualad.program import Count, trace
 from dualad.rules.lifting import lift
 from dualad.tape import Variable, schedule
 from dualad.transforms import grad, hessian, jacobian, vjp
@@ -35,7 +36,7 @@ Function = Callable[..., Any]
 #: the steps of the references: the best for differences, and one that no digit is lost to
 STEP = {1: float(np.finfo(float).eps) ** (1 / 2), 2: float(np.finfo(float).eps) ** (1 / 4)}
 COMPLEX_STEP = 1e-150
-#: operations of f, times its calls, that are traced in order to count them
+#: operations of f, times its calls, that are traced in order to count them and what they hold
 LONGEST = 5000
 
 
@@ -71,7 +72,7 @@ class Comparison:
     records: dict[str, Record] = field(default_factory=dict)
     """What the tape of each contestant that has one holds when the sweep starts."""
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Operations by class, of f and of each contestant that is not too long to trace."""
+    """Operations by class and peak bytes by liveness, where a program is not too long."""
 
     @property
     def advice(self) -> str:
@@ -232,7 +233,7 @@ def compare(
     records = {}
     if want != "hessian" and "reverse" in measured.contestants:
         records["reverse"] = record_of(f, *args)
-    return Comparison(
+    result = Comparison(
         n=n,
         name=name or str(getattr(f, "__name__", type(f).__name__)),
         want=want,
@@ -241,35 +242,47 @@ def compare(
         measurement=measured,
         errors=_errors({way: ways[way](f) for way in measured.contestants}, args),
         records=records,
-        counts=_counts(f, args, {way: ways[way](f) for way in measured.contestants}, measured),
     )
+    derivatives = {way: ways[way](f) for way in measured.contestants}
+    return dataclasses.replace(result, counts=_counts(f, args, derivatives, result))
 
 
 def _counts(
-    f: Function, args: Sequence[Any], derivatives: dict[str, Function], measured: Measurement
+    f: Function, args: Sequence[Any], derivatives: dict[str, Function], comparison: Comparison
 ) -> dict[str, dict[str, int]]:
-    """The operations of f and of its derivatives, from their programs.
+    """The operations of f and of each way to its first derivative, and their live memory.
 
-    Those that call f so often that the program would be long are left out, and those that
-    cannot be traced.
+    Those whose program would be long are left out, and an f that cannot be traced.
     """
+    record = comparison.records.get("reverse")
+    if record is None or record.nodes > LONGEST:
+        return {}
     try:
-        program = trace(f)(*args)
+        counted = operations(f, *args)
+        found = {"f": _classes(counted.function) | _live(f, args)}
     except Exception:  # f does what a program cannot hold: there is nothing to count
         return {}
-    counts = {"f": _counted(program)}
-    length = len(program.operations)
     for name, derivative in derivatives.items():
-        if length * measured.contestants[name].evaluations > LONGEST or name in REFERENCES:
+        if name == "reverse":
+            found[name] = _classes(counted.reverse(comparison.outputs))
+        elif name.startswith("forward") and not name.endswith("compiled"):
+            passes = comparison.measurement.contestants[name].evaluations
+            found[name] = _classes(counted.forward(comparison.inputs, passes))
+            if passes * record.nodes > LONGEST:
+                continue
+        else:
             continue
         with suppress(Exception):
-            counts[name] = _counted(trace(derivative)(*args))
-    return counts
+            found[name] |= _live(derivative, args)
+    return found
 
 
-def _counted(program: Program) -> dict[str, int]:
-    count = program.count()
-    return {**dataclasses.asdict(count), "flops": count.flops, "peak_bytes": program.peak_bytes()}
+def _classes(count: Count) -> dict[str, int]:
+    return {**dataclasses.asdict(count), "flops": count.flops}
+
+
+def _live(function: Function, args: Sequence[Any]) -> dict[str, int]:
+    return {"peak_bytes": trace(function)(*args).peak_bytes()}
 
 
 def _errors(derivatives: dict[str, Function], args: Sequence[Any]) -> dict[str, float]:

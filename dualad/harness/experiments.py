@@ -26,9 +26,9 @@ from dualad.checkpointing import checkpoint_loop, extra_steps
 from dualad.harness import adbench, functions
 from dualad.harness.compare import Comparison, compare
 from dualad.harness.measure import Counted, Timing, peak_bytes, times
+from dualad.harness.operations import operations
 from dualad.harness.problems import PROBLEMS
 from dualad.hyperdual import HyperDual
-from dualad.program import trace
 from dualad.transforms import derivative, grad, jacobian, jvp
 
 Data = dict[str, Any]
@@ -149,8 +149,8 @@ def _run_grid(quick: bool, progress: Progress) -> Data:
         measured[i][j] = timings["forward"].ratio.median
         costs = modes.predict(modes.structure_of(f, x))
         predicted[i][j] = costs["forward"] / costs["reverse"]
-        flops = [trace(ways[mode].func)(x).count().flops for mode in ways]
-        counted[i][j] = flops[0] / flops[1]
+        flops = operations(f, x)
+        counted[i][j] = flops.forward(n).flops / flops.reverse(m).flops
     return {"sizes": sizes, "measured": measured, "predicted": predicted, "counted": counted}
 
 
