@@ -113,9 +113,9 @@ class Dual(Operators):
     def __mul__(self, other: Any) -> Any:
         if not paused:
             if type(other) is Dual:
-                t = self.tangent
-                if other.level == self.level and type(t) is float:
-                    a, b = self.primal, other.primal
+                a, t = self.primal, self.tangent
+                if other.level == self.level and type(a) is type(t) is float:
+                    b = other.primal
                     tangent = a * other.tangent + t * b
                     known = a or other is not self  # a root of 0 may know its square
                     if known and type(tangent) is float and tangent == tangent:

@@ -93,7 +93,7 @@ def draw(
     >>> draw(trace(lambda x, y: x * y + x)(2.0, 3.0), file).stat().st_size > 0
     True
     """
-    graph = program.graph() if isinstance(program, Program) else program
+    graph = program if isinstance(program, Graph) else program.graph()
     notes = notes or {}
     places, routes = _places(graph)
     if labels is None:

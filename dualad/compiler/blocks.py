@@ -42,13 +42,26 @@ def _processors() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+def _load() -> float:
+    """How many processes wanted a processor in the last minute."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 0.0
+
+
 _lock = threading.Lock()
 _helper: list[ThreadPoolExecutor] = []
 
 
 def helper() -> ThreadPoolExecutor | None:
-    """The second thread, started when it is first wanted; None on one processor."""
-    if _processors() < 2:
+    """The second thread, started when it is first wanted; None where no processor is free.
+
+    Two threads hand Python's lock to one another after every operation: on a machine that is
+    busy each hand-over waits for the other thread's turn, and one thread alone is faster.
+    """
+    processors = _processors()
+    if processors < 2 or _load() > processors + 0.5:
         return None
     with _lock:
         if not _helper:
