@@ -15,7 +15,8 @@ from dualad.primitive import Number, implements, shape_of, value_of
 from dualad.rules.composed.gathering import drawn, gathered, moved, numbered
 from dualad.rules.composed.joining import as_number
 from dualad.rules.lifting import OBJECT, as_array, dtype_of, existing, plainly
-from dualad.rules.linear import astype, concatenate, getitem, reshape
+from dualad.rules.linear import astype, broadcast_to, concatenate, getitem, reshape
+from dualad.rules.linear import where as either
 
 # ------------------------------------------------------------------------------- reading
 
@@ -59,33 +60,39 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 # ------------------------------------------------------------------------------- writing
 
 
-def written(what: str, change: Callable[..., Any], target: Any, *sources: Any) -> None:
-    """Write into a target: ``change(target, *sources)`` does it, on the numbers of entries."""
+def written(
+    what: str, change: Callable[..., Any], target: Any, source: Any, renew: Any = None
+) -> None:
+    """Write into a target: ``change(target, source)`` does it, on the numbers of entries.
+
+    Or ``renew(target, source)`` gives the new target; needed where a condition decides, which
+    may be traced.
+    """
     if isinstance(target, np.ndarray) and target.dtype == OBJECT:
-        entries = [np.asarray(s, dtype=object) for s in sources]
-        change(target, *entries)
+        change(target, np.asarray(source, dtype=object))
         return
-    sources = tuple(as_array(s) for s in sources)
+    source = as_array(source)
     if not isinstance(target, Number):
-        if any(isinstance(s, Number) for s in sources) and target.dtype.kind in "fc":
+        if isinstance(source, Number) and target.dtype.kind in "fc":
             raise TypeError(
                 f"{what} of a number into a float array would lose the derivative; make the array "
                 "with np.zeros_like(x), np.zeros(n, like=x) or x.copy()"
             )
-        change(target, *map(value_of, sources))
+        change(target, value_of(source))
         return
     if not shape_of(target):
         raise TypeError(f"{what} into a scalar number: it has no entries to replace")
-    target.assign(_changed(change, target, sources))  # type: ignore[attr-defined]
+    source = astype(as_number(source, target), dtype_of(target))
+    new = renew(target, source) if renew else drawn(_in_place(change), target, source)
+    target.assign(new)  # type: ignore[attr-defined]
 
 
-def _changed(change: Callable[..., Any], target: Any, sources: tuple[Any, ...]) -> Any:
-    def places(n: Any, *numbers: Any) -> Any:
-        change(n, *numbers)
-        return n
+def _in_place(change: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(target: Any, source: Any) -> Any:
+        change(target, source)
+        return target
 
-    dtype = dtype_of(target)
-    return drawn(places, target, *(astype(as_number(s, target), dtype) for s in sources))
+    return changed
 
 
 @implements(np.put)
@@ -99,21 +106,33 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """``arr[mask] = vals``, in order and repeated."""
     chosen = plainly(mask)
-    written("np.place", lambda n, s: np.place(n, chosen, s), arr, vals)
+
+    def renewed(a: Any, s: Any) -> Any:
+        count = np.cumsum(np.reshape(chosen, (-1,)) != 0)
+        values = getitem(reshape(s, (-1,)), ((count - 1) % s.size,))
+        return either(np.reshape(chosen, shape_of(a)), reshape(values, shape_of(a)), a)
+
+    written("np.place", lambda n, s: np.place(n, chosen, s), arr, vals, renewed)
 
 
 @implements(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """``a[mask] = values[mask]``, repeated."""
     chosen = plainly(mask)
-    written("np.putmask", lambda n, s: np.putmask(n, chosen, s), a, values)
+    written(
+        "np.putmask", lambda n, s: np.putmask(n, chosen, s), a, values,
+        lambda t, s: either(np.reshape(chosen, shape_of(t)), moved(np.resize, s, shape_of(t)), t),
+    )  # fmt: skip
 
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """``dst[...] = src``, where a condition holds."""
     chosen = plainly(where)
-    written("np.copyto", lambda n, s: np.copyto(n, s, "unsafe", where=chosen), dst, src)
+    written(
+        "np.copyto", lambda n, s: np.copyto(n, s, "unsafe", where=chosen), dst, src,
+        lambda t, s: broadcast_to(either(chosen, s, t), shape_of(t)),
+    )  # fmt: skip
 
 
 @implements(np.put_along_axis)
