@@ -420,7 +420,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, mode: str = "auto") -> F
 def _chunks(n: int, chunk: int | None, cost: int) -> list[tuple[int, int]]:
     """How n directions are cut: as asked, or so that a number stays below some megabytes."""
     if chunk is None:
-        chunk = max(1, min(n, 2**22 // max(cost, 1)))
+        chunk = max(1, min(n, modes.WIDEST // max(cost, 1)))
     if chunk < 1:
         raise ValueError(f"chunk is a positive number of directions, not {chunk}")
     return [(i, min(i + chunk, n)) for i in range(0, n, chunk)]
@@ -688,7 +688,7 @@ def _jacobian_elsewhere(
     n = sum(math.prod(shape_of(p)) for p in flat)
 
     def cuts(size: int) -> list[tuple[int, int]]:
-        few = max(1, min(-(-size // _JOBS), 2**22 // max(n, 1)))
+        few = max(1, min(-(-size // _JOBS), modes.WIDEST // max(n, 1)))
         return _chunks(size, few if chunk is None else chunk, n) or [(0, 0)]
 
     if how == "forward":

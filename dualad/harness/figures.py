@@ -225,7 +225,8 @@ def draw(result: Data, path: Path) -> None:
     machine = result["machine"]
     note = f"Python {machine['python']}, NumPy {machine['numpy']}, {machine['processor']}"
     form = "; quick form" if result["quick"] else ""
-    DRAW[result["experiment"]](result["data"], path, f"{note}, {machine['cores']} cores{form}")
+    note = f"{note}, {machine['cores']} cores, BLAS threads: {machine['BLAS threads']}{form}"
+    DRAW[result["experiment"]](result["data"], path, note)
 
 
 def page(results: list[Data]) -> str:
@@ -239,8 +240,9 @@ def page(results: list[Data]) -> str:
         "Times are medians over rounds in which f and all contestants take turns, with quartiles "
         "shaded; memory is the peak that `tracemalloc` sees; operations are counted from recorded "
         "programs (`dualad/harness/measure.py` says how).\n"
-        f"The machine: {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, NumPy {machine['numpy']}.\n"
+        f"The machine: {machine['processor']}, {machine['cores']} cores that others used too, "
+        f"Python {machine['python']}, NumPy {machine['numpy']}, BLAS threads: "
+        f"{machine['BLAS threads']} (`OPENBLAS_NUM_THREADS`).\n"
     ]
     for result in sorted(results, key=lambda r: int(r["experiment"])):
         number = result["experiment"]

@@ -327,6 +327,7 @@ def machine() -> dict[str, str]:
         "system": platform.system(),
         "processor": _processor(),
         "cores": str(os.cpu_count()),
+        "BLAS threads": os.environ.get("OPENBLAS_NUM_THREADS", "as many as cores"),
     }
 
 
