@@ -299,6 +299,20 @@ def test_det_of_singular_matrices_by_hand():
     np.testing.assert_allclose(ad.hessian(L.det, mode="hyperdual")(x), second, atol=1e-14)
 
 
+def test_slopes_of_det_outlive_its_overflow():
+    x = np.array([[1e200, 3.0], [-2.0, 4e200]])
+    with np.errstate(over="ignore"):
+        for mode in MODES:
+            slope = ad.grad(L.det, mode=mode)(x)
+            np.testing.assert_allclose(slope, [[4e200, 2.0], [-3.0, 1e200]], rtol=1e-14)
+
+
+def test_nans_stay_nans():
+    with np.errstate(invalid="ignore"):
+        for f in (L.det, lambda x: np.sum(L.inv(x)), L.norm):
+            assert np.all(np.isnan(ad.grad(f)(np.full((2, 2), np.nan))))
+
+
 def test_third_derivatives_of_det_at_zero_are_signs_of_permutations():
     third = ad.jacobian(ad.hessian(L.det))(np.zeros((3, 3)))
     for i, j, k in np.ndindex(3, 3, 3):

@@ -183,7 +183,7 @@ def solve(a: Any, b: Any) -> Any:
 
 def _is_regular(a: Any) -> bool:
     """Whether det(a) inv(a) can stand for the cofactors, on plain values."""
-    if not np.size(a):
+    if not np.size(a) or not np.all(np.isfinite(a)):
         return True
     d = np.linalg.det(a)
     return bool(np.all((d != 0) & np.isfinite(d) & (np.linalg.cond(a, 1) < 1e7)))
@@ -205,7 +205,10 @@ def _det_of_any(a: Any) -> Any:
         tails = diagonal_matrix(matmul(diagonals(f), after))
         f = matmul(tails - swap(lower(swap(f))), d)
     y = getitem(f, (..., 0, 0)) * (np.linalg.det(u) * np.linalg.det(vh))
-    return y - value_of(y) + np.linalg.det(value_of(a))  # the slopes, at NumPy's own value
+    # The slopes, at NumPy's own value.
+    found, true = value_of(y), np.linalg.det(value_of(a))
+    same = ~np.isfinite(found)
+    return y - np.where(same, 0.0, found) + np.where(same, 0.0, true)
 
 
 @implements(np.linalg.det)
