@@ -179,7 +179,9 @@ def _push(f: Function, parts: list[list[Any]], rebuilds: list[Any], tangents: li
 
 def _plain(y: Any) -> Any:
     """A result that is no number, as results are given: a 0-d array as a scalar."""
-    return y if isinstance(y, Number) or y.ndim else as_part(y[()]) if y.dtype.kind in "f" else y[()]
+    if isinstance(y, Number) or y.ndim:
+        return y
+    return as_part(y[()]) if y.dtype.kind == "f" else y[()]
 
 
 def _zeros(y: Any, lead: tuple[int, ...] = ()) -> Any:
@@ -211,7 +213,8 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         for a, b in zip(leaves, slopes, strict=True):
             if shape_of(a) != shape_of(b):
                 raise ValueError(
-                    f"jvp: a tangent has the shape of its primal; got {shape_of(b)} for {shape_of(a)}"
+                    "jvp: a tangent has the shape of its primal; got "
+                    f"{shape_of(b)} for {shape_of(a)}"
                 )
         parts.append(leaves)
         rebuilds.append(rebuild)
@@ -316,8 +319,8 @@ def _scalar_output(ys: list[Any], name: str) -> Any:
     if len(ys) != 1 or shape_of(ys[0]) != ():
         shapes = ", ".join(str(shape_of(y)) for y in ys)
         raise TypeError(
-            f"{name} is of a function that gives one number; f gave an output of shape {shapes}: use "
-            "ad.jacobian, or reduce the output, as in np.sum(f(x))"
+            f"{name} is of a function that gives one number; f gave an output of shape {shapes}: "
+            "use ad.jacobian, or reduce the output, as in np.sum(f(x))"
         )
     (y,) = ys
     if type(y) is not float and rules.dtype_of(y).kind not in "fiu":
@@ -352,7 +355,8 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, mode: str = "a
         size = sum(math.prod(shape_of(p)) for group in parts for p in group)
         how = mode
         if mode == "auto":
-            how = "forward" if size == 1 and all(_is_real(p) for g_ in parts for p in g_) else "reverse"
+            real = all(_is_real(p) for group in parts for p in group)
+            how = "forward" if size == 1 and real else "reverse"
         if how == "forward":
             value, cts = _forward_gradient(g, parts, rebuilds, size)
         else:
@@ -815,8 +819,8 @@ def _entries(y: Any, x: Any, level: float, part: str) -> Any:
     for v in ys:
         if shape_of(x) and shape_of(v) != shape_of(x):
             raise ValueError(
-                f"derivative at an array of shape {shape_of(x)} is of a function that acts entry by "
-                f"entry; f gave the shape {shape_of(v)}: use ad.grad or ad.jacobian"
+                f"derivative at an array of shape {shape_of(x)} is of a function that acts entry "
+                f"by entry; f gave the shape {shape_of(v)}: use ad.grad or ad.jacobian"
             )
         if isinstance(v, Number) and v.level == level:
             out.append(own(getattr(v, part)))

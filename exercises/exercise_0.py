@@ -26,7 +26,8 @@ def pytorch() -> None:
     section("Backward on a variable (PyTorch's way)")
     say("A Variable records what is computed from it; backward adds to its grad.")
     x: Any = ad.Variable(np.arange(4.0))
-    assert x.grad is None
+    before = x.grad
+    assert before is None
     y = 2 * np.dot(x, x)
     y.backward()
     show(f"x = {x.primal}\ny = 2 x·x = {y.primal}\ngradient = {x.grad}, which is 4 x")
