@@ -175,3 +175,25 @@ def test_forward_gradients_are_unbiased_with_the_known_error(draw, expected):
     error = np.mean(np.sum((estimates - gradient) ** 2, axis=1)) / square
     assert error == pytest.approx(expected(n), rel=0.03)
     assert np.sum((np.mean(estimates, axis=0) - gradient) ** 2) / square < 4 * expected(n) / draws
+
+
+# ---------------------------------------------------------------------- the choice of mode
+
+
+@pytest.mark.slow
+def test_the_recommended_mode_is_the_better_one_or_close_to_it():
+    rows = EXPERIMENTS[9].run(False, silent)["rows"]
+    chosen = np.array([row["chosen"] for row in rows])
+    assert len(rows) >= 60
+    assert np.mean(chosen <= 1.15) >= 0.9
+    assert np.max(chosen) <= 2
+
+
+def test_a_contestant_that_fails_is_not_passed_over_in_silence():
+    def broken(f):
+        raise OverflowError("too far")
+
+    f, args = ad.harness.problems.PROBLEMS["rosenbrock"].make(2)
+    result = ad.compare(f, *args, seconds=0.0, rounds=1, contestants={"mine": broken})
+    with pytest.raises(RuntimeError, match="mine: OverflowError: too far"):
+        experiments._complete(result)
