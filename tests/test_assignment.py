@@ -98,6 +98,28 @@ z = x.copy(); np.sin.at(z, [0, 2, 2])
 z = np.zeros_like(x); np.multiply(x, c, out=z); z[0] += 1
 z = np.zeros_like(x); np.multiply(x, c, out=z[:]); z[0] += 1
 z = np.zeros_like(x); np.add.reduce(A, axis=0, out=z)
+z = np.zeros_like(x); np.add.reduce(A, 0, None, z)
+z = x.copy(); np.clip(z, -1, 1, out=z); z += y
+z = x.copy(); z.clip(-1, 1, z); z += y
+z = x.copy(); np.exp(z, out=z); np.add(z, 1.0, z); z *= c
+z = x.copy(); np.add(z[1:], y[1:], out=z[1:])
+z = A.copy(); A.sum(axis=0, out=z[1])
+z = A.copy(); np.cumsum(z, axis=1, out=z); z *= c
+z = x.copy(); z[z < 0] *= -1; z[[0, 1]] = z[[1, 0]]
+z = x.copy(); z[1:][::2] += c
+z = A.copy(); z[1][2] = c; z[1][1:] *= d
+z = A.copy(); z[...] = c * x; z[()][0, 0] = d
+z = A.copy(); z[1:] -= z[:-1]
+z = A.copy(); z[:, 0], z[:, 1] = z[:, 1].copy(), z[:, 0].copy()
+z = A.copy(); z.sort(axis=0); z[0] = c
+z = x.copy(); i = 2; z[i], z[i - 1] = z[i - 1] * c, z[i]
+z = x.copy(); z[np.argmax(z)] = 0.0; z[np.where(z < 0)] = c
+z = A.copy(); z[A > 1] = x; z[A < 0] += d
+z = A.copy(); z[[True, False, True]] = x
+z = S.copy(); z[0, :, 1] = x[:3]; z[1][0] += x; z[..., ::-1][0] *= c
+z = np.zeros((3, 4), like=x); z.T[:] = B; z.reshape(-1)[::5] += c
+z = x.copy(); y = z[1:3]; z = z * 2; y += c; z[1:3] += y
+z = np.zeros_like(x); z[0] = x[0]; w = z.copy(); w[1] = c; z[2] = np.sum(w)
 z = np.zeros_like(x); np.divmod(x, c, out=(np.zeros_like(x), z))
 z = x.copy(); np.nan_to_num(z, copy=False); z[0] = c
 z = np.full_like(x, c); z[1] = d
