@@ -123,6 +123,8 @@ CALLS = """
     np.pad(A, 1, mode="edge")
     np.pad(x, 3, mode="reflect")
     np.pad(A, 2, mode="symmetric")
+    np.pad(x, 3, mode="reflect", reflect_type="odd")
+    np.pad(A, ((1, 0), (2, 5)), mode="symmetric", reflect_type="odd")
     np.pad(S, ((0, 0), (1, 1), (2, 0)), mode="wrap")
     np.pad(A, 2, mode="mean")
     np.pad(x, 2, mode="maximum", stat_length=2)

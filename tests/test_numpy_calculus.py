@@ -317,6 +317,7 @@ INVALID = """
     np.gradient(x[:1])
     np.gradient(x, [1.0, 2.0])
     np.interp(x, x, x, period=0)
+    np.interp(x * 1j, x, x)
     np.fft.fft(x, 0)
     np.fft.fft(x, norm="none")
     np.fft.rfft(x * 1j)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dualad.primitive import implements, shape_of, value_of
-from dualad.rules.lifting import as_array, existing, lift
+from dualad.rules.lifting import as_array, dtype_of, existing, lift
 from dualad.rules.linear import (
     axes_from_end,
     broadcast_to,
@@ -188,6 +188,8 @@ def interp(
     different sign.
     """
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    if "c" in (dtype_of(x).kind, dtype_of(xp).kind):
+        raise TypeError("np.interp is between real places; only fp may be complex")
     if period is not None:
         return _periodic(x, xp, fp, as_array(period))
     n = shape_of(xp)[0]

@@ -195,6 +195,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         return _ramped(a, widths, **kwargs)
     if mode in ("maximum", "mean", "median", "minimum"):
         return _continued(a, widths, mode, **kwargs)
+    if mode in ("reflect", "symmetric") and kwargs.get("reflect_type") == "odd":
+        return _mirrored(a, widths, mode)
     raise NotDifferentiableError(
         f"np.pad with mode={mode!r} and {kwargs or 'no options'} has no rule; "
         "write it with np.concatenate"
@@ -230,6 +232,16 @@ def _ramped(a: Any, widths: Any, end_values: Any = 0) -> Any:
         a = concatenate([
             ends[axis, 0] * (1 - up) + first * up, a, ends[axis, 1] * (1 - down) + last * down
         ], axis)  # fmt: skip
+    return a
+
+
+def _mirrored(a: Any, widths: Any, mode: Any) -> Any:
+    """An odd reflection is linear along each axis: what it makes of the unit vectors says all."""
+    for axis, width in enumerate(widths):
+        if any(width):
+            unit = np.eye(shape_of(a)[axis], dtype=dtype_of(a))
+            matrix = np.pad(unit, (width, (0, 0)), mode, reflect_type="odd")
+            a = moveaxis(np.tensordot(matrix, a, (1, axis)), 0, axis)
     return a
 
 
