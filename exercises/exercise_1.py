@@ -126,7 +126,8 @@ def one_at_a_time(results: dict[int, Measurement]) -> None:
         the ratios grow like n^{growth(results, OVER):.1f} and
         n^{growth(results, HYPERDUAL):.1f} (the gradient's like n^{growth(results, GRADIENT):.1f}).
     """)
-    assert cost[GRADIENT] < cost[OVER] < cost[HYPERDUAL]
+    # By how much is for the counts below to assert, which no busy machine can disturb.
+    assert cost[GRADIENT] < min(cost[OVER], cost[HYPERDUAL])
 
 
 def operations(sizes: Sequence[int]) -> None:
