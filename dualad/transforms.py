@@ -91,7 +91,10 @@ def _outputs(y: Any, name: str) -> tuple[list[Any], Any]:
 
 
 #: how NumPy says that its code for floats has met an object array
-_OBJECT_ERRORS = ("dtype('O')", "not supported for the input types", "has no callable")
+_OBJECT_ERRORS = (
+    "dtype('O')", "not supported for the input types", "has no callable",
+    "Error setting single item of array", "bject arrays are not supported", "not inexact",
+)  # fmt: skip
 
 
 def _called(f: Function, args: Sequence[Any]) -> Any:
@@ -102,16 +105,22 @@ def _called(f: Function, args: Sequence[Any]) -> Any:
         # z[0] = x, for a float array z: NumPy says "setting an array element with a sequence".
         if isinstance(error.__cause__, TypeError) and "lose the derivative" in str(error.__cause__):
             raise TypeError(str(error.__cause__)) from error
+        _advise(error)
         raise
     except TypeError as error:
-        # What NumPy has in C for floats alone: np.linalg.inv(np.array([[a, b], [c, d]])).
-        if any(sign in str(error) for sign in _OBJECT_ERRORS):
-            raise TypeError(
-                f"{error}. If that was an object array of numbers, which NumPy makes of "
-                "np.array([...]) and np.asarray(x): write np.stack([...]), np.array([...], like=x) "
-                "or x itself, which reach the rules"
-            ) from error
+        _advise(error)
         raise
+
+
+def _advise(error: Exception) -> None:
+    """Say what to write for what NumPy has in C for floats alone: np.linalg.inv(np.array(...))."""
+    if any(sign in str(error) for sign in _OBJECT_ERRORS):
+        raise TypeError(
+            f"{error}. If that was an object array of numbers, which NumPy makes of "
+            "np.array([...]) and np.asarray(x): write np.stack([...]), np.array([...], like=x) "
+            "or x itself, which reach the rules; if it was a float array that a number was put "
+            "into, make it with np.zeros_like(x) or np.zeros(n, like=x)"
+        ) from error
 
 
 def _argnums(argnums: int | Sequence[int], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
@@ -888,7 +897,7 @@ def _hessian_hyperdual(
     n = sum(math.prod(shape_of(p)) for p in flat)
     total = np.zeros((n, n), np.result_type(*map(rules.dtype_of, flat)) if flat else float)
     pieces: dict[tuple[int, int], Any] = {}
-    cuts = _chunks(n, chunk, n * max(n, 1))
+    cuts = _chunks(n, modes.pair_width(n) if chunk is None else chunk, n)
     value: Any = None
     for i, (a, b) in enumerate(cuts):
         first = _basis(flat, a, b)
