@@ -106,6 +106,8 @@ FUNCTIONS = {
     "fourier": (ad.grad(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2)), POINT),
     "broadcast": (ad.grad(lambda x: np.sum(np.exp(x[:, None] - x) * WEIGHTS)), POINT),
     "statistics": (ad.grad(lambda x: np.var(x) + np.mean(x**3) + np.prod(x)), POINT),
+    "a factor read where its sum is": (ad.grad(lambda x: np.sin(np.var(x))), POINT),
+    "two operands spread alike": (lambda x: np.sum(np.cov(x)), POINT),
     "float32": (ad.grad(rosenbrock), POINT.astype(np.float32)),
     "nothing depends": (ad.grad(lambda x: 3.0), POINT),
 }
@@ -273,6 +275,34 @@ def test_compiled_functions_are_differentiated_and_traced():
     assert ad.derivative(compiled)(2.0) == ad.derivative(chapter)(2.0)
     assert ad.compile(ad.derivative(compiled))(2.0) == ad.derivative(chapter)(2.0)
     assert ad.hessian(ad.compile(rosenbrock))(POINT).shape == (4, 4)
+
+
+# ------------------------------------------------------------------------------ back ends
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(ValueError, match="backend"):
+        ad.compile(chapter, backend="fortran")
+
+
+@pytest.mark.parametrize("name", ["function", "derivative", "second", "third", "reverse", "gradient"])
+def test_machine_code_is_the_same_program(name):
+    pytest.importorskip("numba", reason="the extra jit is not installed")
+    f, x = FUNCTIONS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Numba about Python
+        compiled = ad.compile(f, backend="numba")
+        for point in (x, x * 1.01, x):
+            assert_same(compiled(point), f(point))
+    slope = ad.compile(ad.derivative(doubling), backend="numba")
+    for point in (0.3, -2.0, 5.0, 0.3):
+        assert slope(point) == ad.derivative(doubling)(point)
+
+
+def test_the_extra_is_named_where_numba_is_missing(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="jit"):
+        ad.compile(chapter, backend="numba")
 
 
 # ----------------------------------------------------------------------- results are the caller's

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from dualad.compiler import jit
 from dualad.compiler.blocks import layers
 from dualad.compiler.emit import FLOAT, Blocked, Emitter, Source
 from dualad.compiler.passes import optimised
@@ -133,6 +134,28 @@ class Variant:
         rebuild = source.bind(self.program.rebuild, "rebuild")
         return [*lines, f"return {rebuild}([{', '.join(names)}])"]
 
+    def use_machine_code(self, leaves: list[Any]) -> None:
+        """Run a program of numbers as machine code from now on, if it can be."""
+        kinds = [op.dtype for op in (*self.program.inputs, *self.program.operations)]
+        outputs = self.program.outputs
+        if not self.numbers or any(k not in (FLOAT, np.dtype(bool)) for k in kinds):
+            return
+        if not all(isinstance(y, Operation) and y.dtype == FLOAT for y in outputs):
+            return
+        fast = jit.machine_code(self.program, [x for x, m in zip(leaves, self.mask, strict=True) if m])
+        if fast is None:
+            return
+        rebuild = self.program.rebuild
+
+        def run(*inputs: Any) -> Any:
+            held, *ys = fast(*inputs)
+            if not held:
+                return MISS
+            return UNSURE if any(y != y for y in ys) else rebuild(ys)
+
+        self.run = run
+        self.numbers = False  # its statements are not to be repeated in the caller
+
     def __call__(self, leaves: list[Any]) -> Any:
         inputs = [x for x, m in zip(leaves, self.mask, strict=True) if m]
         try:
@@ -177,8 +200,9 @@ def sample_of(a: Any) -> Any:
 class Compiled:
     """What stands behind a compiled function: its programs by kind, and the function itself."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], backend: str) -> None:
         self.fn = fn
+        self.backend = backend
         self.kinds: dict[Any, list[Variant]] = {}
         self.given_up: set[Any] = set()
         self.warned = False
@@ -216,6 +240,8 @@ class Compiled:
             variant = Variant(optimised(program), [is_input(x) for x in leaves], held)
         except Exception as error:  # the function's own errors come again, from itself
             return self._give_up(kind, args, kwargs, f"{type(error).__name__}: {error}")
+        if self.backend == "numba":
+            variant.use_machine_code(leaves)
         y = variant(leaves)
         if y is UNSURE or y is MISS:
             y = self.fn(*args, **kwargs)
@@ -346,7 +372,11 @@ def compile(fn: Callable[..., Any], backend: str = "auto") -> Callable[..., Any]
     What fn takes from elsewhere (a global, a closure) is a constant of the program, and so is
     a random number drawn inside; what fn prints, it prints while it is traced.  Pass what
     changes as an argument.  An array from elsewhere that is written to is noticed (by some of
-    its entries, where it is large), and fn is traced again.
+    its entries, where it is large), and fn is traced again.  fn's arguments are its own: what it
+    writes to them does not reach the caller's arrays.
+
+    ``backend`` is ``"auto"`` (Python and NumPy), or ``"numba"``, with which programs of numbers
+    become machine code: that takes a second, and pays where they are long and called often.
 
     >>> compiled = compile(lambda x: x * x + 1.0)
     >>> compiled(2.0), compiled(3.0)
@@ -354,7 +384,11 @@ def compile(fn: Callable[..., Any], backend: str = "auto") -> Callable[..., Any]
     """
     if not callable(fn):
         raise TypeError(f"compile takes a function and returns one, not a {type(fn).__name__}")
-    compiled = Compiled(fn)
+    if backend not in ("auto", "numba"):
+        raise ValueError(f"compile: unknown backend {backend!r}; they are 'auto' and 'numba'")
+    if backend == "numba":
+        jit.require()
+    compiled = Compiled(fn, backend)
     entry = compiled.entry
     functools.update_wrapper(entry, fn)
     entry.behind = compiled  # type: ignore[attr-defined]

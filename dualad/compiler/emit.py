@@ -199,6 +199,11 @@ class Emitter:
             if op.label == "sum" and op.shape == () and not op.params["keepdims"]
         }  # fmt: skip
         self.factors &= summed
+        for i, step in enumerate(self.steps):  # a factor is read where the sum is, not before
+            if isinstance(step, Operation) and step.label == "sum" and step.args[0] in self.factors:
+                for factor in step.args[0].operands():
+                    held = self.holder(factor)
+                    self.last[held] = max(self.last[held], i)
 
     def in_line(self, op: Operation) -> bool:
         """Whether a number that is used once is written where it is used."""

@@ -163,28 +163,30 @@ def _identity(op: Operation) -> Any:
     if not isinstance(row, Primitive):
         return op
     if isinstance(row, Elementwise):
-        args = tuple(_unspread(a, i, op) for i, a in enumerate(op.args))
+        args = list(op.args)
+        for i, a in enumerate(args):  # one after the other: what one gave up, another must keep
+            args[i] = _unspread(a, i, args, op.shape)
         if any(a is not b for a, b in zip(args, op.args, strict=True)):
-            op = operation(op, row, args)
+            op = operation(op, row, tuple(args))
     rule = _RULES.get(row.name)
     return op if rule is None else rule(op)
 
 
-def _unspread(a: Any, i: int, op: Operation) -> Any:
+def _unspread(a: Any, i: int, args: list[Any], wanted: Any) -> Any:
     """An operand before it was broadcast, if the others have the result's shape anyway."""
     if not isinstance(a, Operation) or not (_of(a, "broadcast_to") or _of(a, "reshape")):
         return a
     inner = a.args[0]
     shape = _shape(inner)
-    others = [_shape(b) for j, b in enumerate(op.args) if j != i]
+    others = [_shape(b) for j, b in enumerate(args) if j != i]
     if _of(a, "broadcast_to"):
         same = len(shape) == a.params["ndim"]
     else:  # axes of length one in front are what broadcasting puts there
         have = a.shape or ()
         same = have == (1,) * (len(have) - len(shape)) + shape
-    if not same or _dtype(inner) != a.dtype or np.broadcast_shapes(*others, shape) != op.shape:
+    if not same or _dtype(inner) != a.dtype or np.broadcast_shapes(*others, shape) != wanted:
         return a
-    return _unspread(inner, i, op)
+    return _unspread(inner, i, args, wanted)
 
 
 def _shape(x: Any) -> tuple[int, ...]:
