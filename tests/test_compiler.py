@@ -107,6 +107,10 @@ FUNCTIONS = {
     "broadcast": (ad.grad(lambda x: np.sum(np.exp(x[:, None] - x) * WEIGHTS)), POINT),
     "statistics": (ad.grad(lambda x: np.var(x) + np.mean(x**3) + np.prod(x)), POINT),
     "a factor read where its sum is": (ad.grad(lambda x: np.sin(np.var(x))), POINT),
+    "numbers put into what was computed": (
+        ad.grad(lambda x: np.stack([x[0] * x[1], x[1] ** 2, x[0]]) @ np.array([1.0, 2.0, 3.0])),
+        POINT,
+    ),
     "two operands spread alike": (lambda x: np.sum(np.cov(x)), POINT),
     "float32": (ad.grad(rosenbrock), POINT.astype(np.float32)),
     "nothing depends": (ad.grad(lambda x: 3.0), POINT),
@@ -285,7 +289,9 @@ def test_an_unknown_backend_is_refused():
         ad.compile(chapter, backend="fortran")
 
 
-@pytest.mark.parametrize("name", ["function", "derivative", "second", "third", "reverse", "gradient"])
+@pytest.mark.parametrize(
+    "name", ["function", "derivative", "second", "third", "reverse", "gradient"]
+)
 def test_machine_code_is_the_same_program(name):
     pytest.importorskip("numba", reason="the extra jit is not installed")
     f, x = FUNCTIONS[name]

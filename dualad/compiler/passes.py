@@ -469,7 +469,7 @@ def assemble_scatters(program: Program) -> Program:
             continue
         if op.function is ROW["scatter"]:
             chains[op] = [entry]
-        elif op.args[0] in chains and uses[op.args[0]] == 1:
+        elif isinstance(op.args[0], Operation) and op.args[0] in chains and uses[op.args[0]] == 1:
             chains[op] = [*chains.pop(op.args[0]), entry]
             inside.add(op.args[0])
     steps: list[Operation | Guard] = []
