@@ -156,7 +156,7 @@ def _gist(values: list[Any]) -> list[tuple[complex, float]]:
     with np.errstate(all="ignore"):
         for v in values:
             v = value_of(v)
-            if _is_inexact(v):
+            if not isinstance(v, Number) and _is_inexact(v):  # a tracer runs f but this once
                 flat = np.ravel(v)
                 size = math.sqrt(flat.size * float(np.vdot(flat, flat).real))
                 out.append((complex(np.add.reduce(flat)), size))
