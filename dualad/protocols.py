@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import numbers
 import weakref
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -216,8 +217,8 @@ class Operators(Number):
 
     def __index__(self) -> int:
         raise TypeError(
-            f"a {type(self).__name__} is no integer: an index, a size or an axis has no derivative; "
-            "write int(ad.stop_gradient(x))"
+            f"a {type(self).__name__} is no integer: an index, a size or an axis has no "
+            "derivative; write int(ad.stop_gradient(x))"
         )
 
     # -- NumPy's protocols
@@ -431,6 +432,20 @@ for _name, _setter in rules.setters.items():
     setattr(ArrayNumber, _name, property(rules.attributes[_name], _setter))
 
 
+class _Scalars(type):
+    """The scalar numbers; arrays of numbers are derived from them, but are none."""
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, Operators) and not issubclass(kind, ArrayNumber)
+
+
+class ScalarNumber(metaclass=_Scalars):
+    """What Python and NumPy ask for when they ask for a number: ``np.isscalar(x)``."""
+
+
+numbers.Number.register(ScalarNumber)
+
+
 # ---------------------------------------------------------------------- views of numbers
 
 
@@ -467,7 +482,8 @@ def _take_over(number: ArrayNumber, new: Any) -> None:
     if isinstance(new, Number) and new.level > number.level:
         raise LevelError(
             "a number of an inner transform cannot be assigned into an array of an outer one; make "
-            "the array inside the function that is differentiated, or write y = y + ... for y += ..."
+            "the array inside the function that is differentiated, or write y = y + ... "
+            "for y += ..."
         )
     if not (isinstance(new, Number) and new.level == number.level):
         new = number.constant(new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 
 import numpy as np
 import pytest
@@ -201,6 +202,15 @@ def test_numbers_are_not_hashable(kind):
         {BY_HAND[kind](1.0)}
     with pytest.raises(TypeError, match="unhashable"):
         {BY_HAND[kind](np.ones(2)): 1}
+
+
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_a_scalar_is_a_number_to_python_and_numpy_and_an_array_is_none(kind):
+    for value in (1.5, np.ones(2), np.ones((2, 2))):
+        number = BY_HAND[kind](value)
+        assert np.isscalar(number) is np.isscalar(value)
+        assert isinstance(number, numbers.Number) is isinstance(value, numbers.Number)
+    assert not isinstance("1.5", numbers.Number)
 
 
 @pytest.mark.parametrize("kind", BY_HAND)
