@@ -142,7 +142,9 @@ class Variant:
             return
         if not all(isinstance(y, Operation) and y.dtype == FLOAT for y in outputs):
             return
-        fast = jit.machine_code(self.program, [x for x, m in zip(leaves, self.mask, strict=True) if m])
+        fast = jit.machine_code(
+            self.program, [x for x, m in zip(leaves, self.mask, strict=True) if m]
+        )
         if fast is None:
             return
         rebuild = self.program.rebuild
