@@ -213,8 +213,9 @@ def heat(
     image = axes.imshow(logs, cmap="RdBu_r", vmin=-limit, vmax=limit, origin="lower", aspect="auto")
     for (i, j), value in np.ndenumerate(values):
         dark = abs(logs[i, j]) > 0.6 * limit
-        axes.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=7,
-                  color="white" if dark else "black")  # fmt: skip
+        text = f"{value:.0f}" if value >= 99.5 else f"{value:.2g}"
+        color = "white" if dark else "black"
+        axes.text(j, i, text, ha="center", va="center", fontsize=7, color=color)
     axes.set_xticks(range(len(columns)), [str(c) for c in columns])
     axes.set_yticks(range(len(rows)), [str(r) for r in rows])
     axes.grid(visible=False)
