@@ -182,7 +182,7 @@ def keep_args(level: float, args: tuple[Any, ...], primals: list[Any], prints: l
     reach; values computed on the way belong to the record alone.
     """
     return [
-        keep(p, prints) if type(p) is np.ndarray and (a is p or _by_hand(a, level)) else p
+        keep(p, prints) if isinstance(p, np.ndarray) and (a is p or _by_hand(a, level)) else p
         for a, p in zip(args, primals, strict=True)
     ]
 
@@ -756,7 +756,7 @@ class VariableSystem:
                     else:
                         check_open(a)
                     nested = nested or isinstance(a, Number)
-                elif type(a) is np.ndarray:
+                elif isinstance(a, np.ndarray):
                     held = [a, *held] if held else [a]
                 primals.append(a)
                 nodes.append(node)
@@ -779,7 +779,7 @@ class VariableSystem:
                     partial = evaluate_formula(formula, xp, y, primals)
                     if nested and not is_real(partial):
                         partial = rules.conjugate(partial)
-                if type(partial) is np.ndarray and (
+                if isinstance(partial, np.ndarray) and (
                     (held is not None and any(partial is a for a in held))
                     or (partial.base is not None and (held is not None or level % 1))
                 ):

@@ -303,6 +303,21 @@ def test_a_work_buffer_used_again_inside_f(size):
         np.testing.assert_allclose(got, 6 * base)
 
 
+def test_a_changed_constant_of_another_kind():
+    x = np.ones(3)
+    zero_dim = np.array(2.0)
+    mapped = np.arange(3.0).view(np.memmap)
+    single = np.float32([1, 2, 3])
+    for c in (zero_dim, mapped, single):
+        want = np.broadcast_to(c, 3).copy()
+        _, pullback = ad.vjp(lambda x, c=c: np.sum(x * c), x)
+        c[...] = 9
+        assert np.array_equal(pullback(1.0)[0], want)
+    _, pullback = ad.vjp(lambda x: x * zero_dim, 3.0)
+    zero_dim[...] = 1
+    assert pullback(1.0) == (9.0,)
+
+
 def test_an_index_array_that_changes():
     for size in (4, 5000):
         x, index = RNG.uniform(size=size), np.arange(size)
