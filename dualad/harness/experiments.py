@@ -363,9 +363,9 @@ def _tell_second(data: Data) -> str:
         "a quarter of the digits.  One type for the second order gains 1.5 to 3 times over nested "
         "duals in the compiled code of HyperHessians.jl, which skips the symmetric half.  Here "
         "what a hyper-dual number saves is calls, while n is small, and the symmetric half once "
-        "its directions are cut into chunks that stay in a cache; between, nested duals gain, since "
-        "they know of a seed that its mixed part is nothing.  What carries n tangents through a "
-        "tape, not n by n, wins as n grows."
+        "its directions are cut into chunks that stay in a cache; between, nested duals gain, "
+        "since they know of a seed that its mixed part is nothing.  What carries n tangents "
+        "through a tape, not n by n, wins as n grows."
         + (OPPOSITE if all(ratio < 1 for ratio in mixed_ratios) else "")
     )
 

@@ -252,4 +252,8 @@ def page(results: list[Data]) -> str:
             f"## {number}. {experiment.title}\n\n`python -m dualad experiment {number}`\n\n"
             f"![{experiment.title}](experiment-{number}.png)\n\n{told}\n"
         )
+    parts.append(
+        "## The figures of the exercises\n\n"
+        "`exercise_*.png` are drawn by `python -m exercises`, which explains them.\n"
+    )
     return "\n".join(parts)
