@@ -43,7 +43,7 @@ UNSURE = object()  # a NaN came out, or ``math`` raised
 #: names in the code that is written, which no argument may have
 _OURS = {
     "answer", "compiled", "float", "MISS", "ndarray", "program", "quietly", "sure", "type",
-    "UNSURE", "ArithmeticError", "ValueError",
+    "UNSURE", "Exception",
 }  # fmt: skip
 
 
@@ -71,6 +71,8 @@ def kind_of(x: Any, leaves: list[Any]) -> Any:
         entries = x.items() if isinstance(x, dict) else enumerate(x)
         return kind, *[(k, kind_of(v, leaves)) for k, v in entries]
     leaves.append(x)
+    if isinstance(x, np.ndarray):
+        raise TypeError("a subclass of arrays, or an array of objects")
     if is_input(x):
         return kind
     hash(x)  # a TypeError: an argument that nothing is known of
@@ -162,7 +164,7 @@ class Variant:
         inputs = [x for x, m in zip(leaves, self.mask, strict=True) if m]
         try:
             return quietly(self.run, *inputs)
-        except (ValueError, ArithmeticError):
+        except Exception:  # whatever it is, the function says it better
             return UNSURE
 
 
@@ -301,13 +303,13 @@ class Compiled:
             for line in variant.body:
                 line = line.replace("return MISS", failed).replace("return UNSURE", failed)
                 lines.append("      " + line)
-            lines.append("    except (ValueError, ArithmeticError): pass")
+            lines.append("    except Exception: pass")
         else:
             namespace["program_"] = variant.run
             lines.append("    try:")
             lines.append(f"      y_ = quietly(program_, {given})")
             lines.append("      if y_ is not MISS and y_ is not UNSURE: return y_")
-            lines.append("    except (ValueError, ArithmeticError): pass")
+            lines.append("    except Exception: pass")
         lines.append(f"  {rest}")
         namespace.update(
             absent_=_ABSENT, present_=_present, ndarray=np.ndarray, quietly=quietly, MISS=MISS,

@@ -298,10 +298,11 @@ class Emitter:
             return None
         if not isinstance(row, Elementwise):
             return None
-        args = [
-            literal(float(a)) if type(a) is int and abs(a) < 2**53 else t
-            for a, t in zip(op.args, args, strict=True)
-        ]
+        if row is not ROW["ldexp"]:  # whose second argument is an integer
+            args = [
+                literal(float(a)) if type(a) is int and abs(a) < 2**53 else t
+                for a, t in zip(op.args, args, strict=True)
+            ]
         if row.name in _INFIX:
             return f"{args[0]} {_INFIX[row.name]} {args[1]}"
         if row.name in _IN_LINE:

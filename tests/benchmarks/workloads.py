@@ -124,7 +124,7 @@ def workloads() -> list[Workload]:
             Workload(
                 f"layer Jacobian, {n} to {m}", "jacobian", make, np.linspace(-1, 1, n), by_hand
             )
-        )  # noqa: E501
+        )
     for n in (10, 100):
         out.append(
             Workload(
@@ -133,6 +133,6 @@ def workloads() -> list[Workload]:
                 rosenbrock,
                 points[1000][:n],
                 rosenbrock_hessian,
-            )  # noqa: E501
+            )
         )
     return out
