@@ -123,6 +123,72 @@ EXPRESSIONS = """
     np.exp([c, d])
     np.isfinite(x) * x
     x[int(np.floor(1.5))]
+    np.array([c, d]).T @ np.array([[c, 1.0], [2.0, d]]) @ x[:2]
+    np.array([x[:2], y[:2]]) @ x[:2]
+    np.vstack([np.array([c, d]), x[:2]])
+    np.linalg.solve(np.stack([[c, 1.0], [2.0, d]]), x[:2])
+    np.array([np.sin(x), np.cos(x)]).sum(axis=0)
+    np.array([[np.cos(c), -np.sin(c)], [np.sin(c), np.cos(c)]]) @ A[:2]
+    sum([x[i] * y[i] for i in range(4)])
+    np.sum([x[i] * y[i] for i in range(4)])
+    np.prod([c, d, 2])
+    np.mean([x, y], axis=0)
+    np.max(np.array([x, y]), axis=0)
+    np.array([c, d])[None] * x[:2, None]
+    np.dot([[c, d], [1, 2]], x[:2])
+    np.trapezoid(np.array([c, d, 1.0]), dx=0.5)
+    np.trapezoid(x, y)
+    np.cumsum([c, d, c])
+    np.polyval(x, np.array([c, d]))
+    np.outer([c, d], [1, 2])
+    np.cross([c, d, 1.0], x[:3])
+    np.interp([c, d], [0.0, 1.0, 2.0], x[:3])
+    np.histogram(x, bins=[-2.0, 0.0, 2.0], weights=y)[0]
+    np.bincount([0, 1, 1, 0], weights=x)
+    np.convolve([c, d], x)
+    np.gradient(x, 0.5)
+    np.diff([c, d, 1.0])
+    np.unwrap(x * 3)
+    np.quantile(x, c)
+    np.percentile(A, [25, 50], axis=1)
+    np.median(A, axis=0, keepdims=True)
+    np.average(A, weights=x, axis=1)
+    np.cov(A)
+    np.corrcoef(A)
+    np.einsum("ij,kj->ik", A, A)
+    np.where(np.isnan(x), 0.0, x)
+    np.roots([1.0, -3 - c, 2 * c]).real
+    np.sum(x * x) ** 0.5
+    np.sqrt(np.sum(np.square(x[:, None] - y), axis=-1))
+    np.exp(-0.5 * ((x - c) / d) ** 2) / (d * np.sqrt(2 * np.pi))
+    np.linalg.norm(A - x, axis=1, keepdims=True)
+    np.add.outer(x, y) @ x
+    np.fft.ifft(np.fft.fft(x) * np.fft.fft(y)).real
+    np.polyfit(np.arange(4.0), x, 2)
+    np.apply_along_axis(lambda v: np.interp(c, [0, 1, 2, 3], v), 1, A)
+    np.nan_to_num(x / np.where(x > 0, x, 0.5))
+    np.choose(np.clip(np.arange(4), 0, 1), [x, y])
+    np.lib.stride_tricks.sliding_window_view(x, 2) @ x[:2]
+    np.polynomial.polynomial.polyval(c, x)
+    np.polynomial.Polynomial(x)(c)
+    np.polynomial.chebyshev.chebval(x, y)
+    np.linalg.matrix_power(Q * c, 3) @ x[:3]
+    np.array(c) * x
+    np.array([c]) * x
+    np.asarray(c) + x
+    np.atleast_1d(np.asarray(c)) + x
+    np.asarray(c).item() + x
+    np.asarray(x)[np.newaxis].T + x
+    np.asarray(x).copy() * c
+    np.reshape([c, d, c, d], (2, 2)) @ x[:2]
+    np.ravel([[c, d], [1, 2]])
+    np.broadcast_to(np.asarray(c), (3,)) * d
+    np.emath.sqrt(c) + np.emath.sqrt(-c)
+    np.emath.log(x)
+    np.emath.arcsin(c)
+    np.emath.arctanh(np.tanh(x))
+    np.emath.log2(np.abs(x)) + np.emath.log10(x)
+    np.emath.arccos(c)
 """
 EXPRESSIONS = [e.strip() for e in EXPRESSIONS.strip().splitlines()]
 
@@ -334,6 +400,13 @@ def test_a_function_without_a_rule_is_named(mode, monkeypatch):
     }.items():
         with pytest.raises(NotDifferentiableError, match=rf"{name} has no .* rule: .*CONTRIBUTING"):
             ad.jacobian(f, mode=mode)(np.ones(2))
+
+
+@MODES
+def test_a_function_on_a_cut_of_the_complex_plane_is_refused(mode):
+    for function in (np.emath.arcsin, np.emath.arccos, np.emath.arctanh):
+        with pytest.raises(NotDifferentiableError, match="write the branch"):
+            ad.grad(lambda x, f=function: np.sum(np.abs(f(x))), mode=mode)(np.array([0.5, 2.0]))
 
 
 def test_a_ufunc_method_for_the_wrong_ufunc_is_refused_as_numpy_does():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dualad.primitive import Number, implements, shape_of, value_of
+from dualad.primitive import NotDifferentiableError, Number, implements, shape_of, value_of
 from dualad.rules import elementwise as rows
 from dualad.rules.lifting import as_array, dtype_of
 from dualad.rules.linear import astype, imag, real, where
@@ -99,6 +100,45 @@ def divmod(a: Any, b: Any) -> Any:
     """The quotient, which is flat, and the remainder."""
     a, b = as_array(a), as_array(b)
     return rows.floor_divide(a, b), rows.remainder(a, b)
+
+
+# ------------------------------------------------------- np.emath: complex where it has to be
+
+
+def _widened(name: str) -> Callable[[Any], Any]:
+    """A function that goes to complex numbers where the real one is not defined."""
+    row = getattr(rows, name)
+
+    def widened(x: Any) -> Any:
+        x = as_array(x)
+        is_real = dtype_of(x).kind != "c"
+        return row(x + 0j if is_real and np.any(np.less(value_of(x), 0)) else x)
+
+    return widened
+
+
+for _name in ("sqrt", "log", "log2", "log10"):
+    implements(getattr(np.emath, _name))(_widened(_name))
+
+
+def _inside(name: str) -> Callable[[Any], Any]:
+    """A function that is refused beyond 1: there it lies on a cut between two branches."""
+    row = getattr(rows, name)
+
+    def inside(x: Any) -> Any:
+        x = as_array(x)
+        if dtype_of(x).kind != "c" and np.any(np.greater(np.abs(value_of(x)), 1)):
+            raise NotDifferentiableError(
+                f"np.emath.{name} of numbers beyond 1 lies on a cut of the complex plane, where "
+                f"its slope has two values; write the branch that is meant with np.log and np.sqrt"
+            )
+        return row(x)
+
+    return inside
+
+
+for _name in ("arccos", "arcsin", "arctanh"):
+    implements(getattr(np.emath, _name))(_inside(_name))
 
 
 __all__ = ["angle", "clip", "divmod", "frexp", "modf", "nan_to_num", "real_if_close"]
