@@ -220,9 +220,7 @@ def _imported(target: str) -> Callable[..., Any]:
     try:
         f: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        raise Refused(
-            f"{module_name!r} does not import: {type(error).__name__}: {error}"
-        ) from None
+        raise Refused(f"{module_name!r} does not import: {type(error).__name__}: {error}") from None
     for part in name.split("."):
         if not hasattr(f, part):
             raise Refused(f"{module_name!r} has no {name!r}")

@@ -163,9 +163,7 @@ def _run_grid(quick: bool, progress: Progress) -> Data:
 
 
 def _tell_grid(data: Data) -> str:
-    measured, predicted, counted = (
-        np.array(data[k]) for k in ("measured", "predicted", "counted")
-    )
+    measured, predicted, counted = (np.array(data[k]) for k in ("measured", "predicted", "counted"))
     agree = float(np.mean((measured < 1) == (predicted < 1)))
     by_count = float(np.mean((measured < 1) == (counted < 1)))
     close = np.maximum(measured, 1 / measured) <= 1.15
@@ -264,9 +262,10 @@ def _run_chunks(quick: bool, progress: Progress) -> Data:
     data: Data = {"n": n, "widths": widths, "problems": {}}
     for name in _each(list(FORWARDDIFF), progress):
         f, (x,) = PROBLEMS[name].make(n)
-        ways = {
-            str(k): partial(jacobian(f, mode="forward", chunk=k), x) for k in widths
-        } | {"reverse": partial(jacobian(f, mode="reverse"), x), "f": partial(f, x)}
+        ways = {str(k): partial(jacobian(f, mode="forward", chunk=k), x) for k in widths} | {
+            "reverse": partial(jacobian(f, mode="reverse"), x),
+            "f": partial(f, x),
+        }
         timings = times(ways, "1", seconds=0.2 if quick else 3.0, rounds=3)
         counted = Counted(f)
         passes = []
@@ -295,9 +294,7 @@ def _tell_chunks(data: Data) -> str:
             "fast as one at a time, and then takes "
             f"{ratios[best] / _median(row['reverse']):.3g} times as long as reverse mode"
         )
-    exact = all(
-        row["passes"] == [-(-n // k) for k in widths] for row in data["problems"].values()
-    )
+    exact = all(row["passes"] == [-(-n // k) for k in widths] for row in data["problems"].values())
     passes = "is n / k, rounded up, throughout" if exact else "is NOT n / k, rounded up"
     return (
         f"Forward gradients of three functions of n = {n} inputs, k directions at once.  "

@@ -93,8 +93,16 @@ def memory(data: Data, path: Path, note: str) -> None:
         steps = {"reverse, checkpoints": Curve(stored, [row["steps"] for row in trade])}
         curves(middle, steps, x="stored states s", y="steps in all",
                title=f"{data['long']} steps: work for memory")  # fmt: skip
-        middle.plot(stored, [row["optimum"] for row in trade], color=report.BLACK, linestyle=":",
-                    marker="o", markerfacecolor="none", markersize=9, label="binomial optimum")
+        middle.plot(
+            stored,
+            [row["optimum"] for row in trade],
+            color=report.BLACK,
+            linestyle=":",
+            marker="o",
+            markerfacecolor="none",
+            markersize=9,
+            label="binomial optimum",
+        )
         middle.legend()
         times = {
             "time / time of the tape": _spread(stored, trade),
