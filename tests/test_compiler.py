@@ -378,7 +378,8 @@ def test_threads_share_a_compiled_function():
     [np.sqrt, np.log, np.abs, np.exp, np.arccos, np.reciprocal, np.square, lambda x: np.power(x, 2),
      lambda x: np.power(x, 1.5), lambda x: np.divide(1.0, x),
      lambda x: np.where(x > 0, np.log(x), 0.0) * 1.0, lambda x: x - 0.0, lambda x: x + 0.0,
-     lambda x: -(x * -1.0), lambda x: np.maximum(x, 0.0)],
+     lambda x: -(x * -1.0), lambda x: np.maximum(x, 0.0), lambda x: np.maximum(x, 0),
+     lambda x: np.ldexp(x, 2)],
 )  # fmt: skip
 def test_hard_points(f, x):
     with np.errstate(all="ignore"):
