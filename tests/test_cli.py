@@ -1,11 +1,14 @@
 """The command line does what its help says; what it cannot do it says in one line."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import dualad
 from dualad.__main__ import main
 from dualad.harness import measure, storage
 
@@ -176,7 +179,9 @@ def test_an_interrupt_keeps_what_was_measured(capsys, monkeypatch):
 
 def test_as_a_command():
     words = [sys.executable, "-m", "dualad", "compare", "mine:square", "--at", "[1, 2]", "--quick"]
-    done = subprocess.run([*words, "--json", "out.json"], capture_output=True, text=True)
+    found = {**os.environ, "PYTHONPATH": str(Path(dualad.__file__).parents[1])}
+    words += ["--json", "out.json"]
+    done = subprocess.run(words, capture_output=True, text=True, env=found)
     assert (done.returncode, done.stderr) == (0, "")
     with open("out.json", encoding="utf-8") as text:
         assert json.load(text)["comparisons"][0]["name"] == "mine:square"

@@ -120,23 +120,21 @@ def _tell_helmholtz(data: Data) -> str:
     slopes = ", ".join(f"{way} {_slope_above(scalar, way):.2f}" for way in ways)
     slopes_array = ", ".join(f"{way} {_slope_above(array, way):.2f}" for way in ways)
     having = [r for r in scalar if "reverse" in r.counts]
-    counted = [f"{r.counts['reverse']['flops'] / r.counts['f']['flops']:.2f}" for r in having]
-    traced = [str(r.n) for r in having]
+    counted = [r.counts["reverse"]["flops"] / r.counts["f"]["flops"] for r in having]
     return (
         "The gradient of the Helmholtz energy costs as many functions as a power of n.  Coded by "
         f"entries, from n = 8 on, the powers are: {slopes}.  With arrays they are: "
         f"{slopes_array}.  Reverse mode beats forward mode with all directions at once "
         f"{_crossover(scalar)} in scalar code, and {_crossover(array)} with arrays.  Counted "
-        f"instead of timed, reverse mode does {', '.join(counted)} times the operations of f at "
-        f"n = {', '.join(traced)}; theory allows five.  The survey has reverse mode flat, "
-        "differences and forward mode in proportion to n, and the crossover below n = 8.  Three "
-        "things are different here, for known reasons.  Forward mode with all directions grows "
-        "less than the survey's vector mode, since a scalar operation becomes one NumPy call whose "
-        "cost is overhead until n is in the hundreds.  In scalar code the ratio of reverse mode "
-        "still rises at small n, since f has a fixed part, beside what grows with n squared, that "
-        "the ratio is taken to.  And the ratios are larger, since a step of f is one instruction "
-        "of Python's and a step of a derivative also keeps books; with arrays f does not grow at "
-        "all over these sizes, being a dozen calls."
+        f"instead of timed, reverse mode does {min(counted):.2f} to {max(counted):.2f} times the "
+        f"operations of f, up to n = {max(r.n or 0 for r in having)}; theory allows five.  The "
+        "survey has reverse mode flat, differences and forward mode in proportion to n, and the "
+        "crossover below n = 8.  What differs here has known reasons.  Forward mode with all "
+        "directions grows less than the survey's vector mode, since a scalar operation becomes one "
+        "NumPy call whose cost is overhead until n is in the hundreds; what is left out above some "
+        "n takes too long.  The ratios are larger, since a step of f is one instruction of "
+        "Python's and a step of a derivative also keeps books.  With arrays f does not grow over "
+        "these sizes, being a dozen calls."
     )
 
 
