@@ -130,7 +130,11 @@ class Variant:
                 lines.append(f"if {name} != {name}: return UNSURE")
             elif y.size:
                 flat = name if len(y.shape) == 1 else f"{name}.ravel('K')"
-                lines += [f"f_ = {flat}", "s_ = f_.dot(f_)", "if s_ != s_: return UNSURE"]
+                if y.size <= 8192:  # beyond, BLAS starts threads for it
+                    lines += [f"f_ = {flat}", "s_ = f_.dot(f_)"]
+                else:  # to NumPy, NaN is the least of all
+                    lines += [f"s_ = {source.bind(np.minimum.reduce, 'least')}({name}, None)"]
+                lines += ["if s_ != s_: return UNSURE"]
         if self.single:
             return [*lines, f"return {names[0]}"]
         rebuild = source.bind(self.program.rebuild, "rebuild")

@@ -477,18 +477,19 @@ class _Writer:
             elif kind == "rows":
                 self.rows(op, i, name)
                 if op in self.region.check and op in self.written:
-                    checks.append(self.square(name, op))
+                    checks.append(self.least(name))
             self.release(i)
         for op, links in self.region.scatters.items():
             checks += self.scatter(op, links)
         check = " + ".join(checks) if checks else "0.0"
         self.source.line(f"return ({''.join(t + ', ' for t in totals)}{check},)")
 
-    @staticmethod
-    def square(name: str, op: Operation) -> str:
-        """A number that is NaN if an entry is."""
-        flat = name if len(op.shape or ()) == 1 else f"{name}.ravel()"
-        return f"{flat}.dot({flat})"
+    def least(self, name: str) -> str:
+        """A number that is NaN if an entry is: to NumPy, NaN is the least of all.
+
+        A product with itself would tell as well, but BLAS starts threads for it.
+        """
+        return f"{self.source.bind(np.minimum.reduce, 'least')}({name}, None)"
 
     def release(self, i: int) -> None:
         """The buffers of what is not needed after step i are free."""
@@ -600,7 +601,7 @@ class _Writer:
         if op not in self.region.check:
             return []
         name = f"q{len(source.lines)}"
-        source.line(f"{name} = {self.square('g', op)}")
+        source.line(f"{name} = {self.least('g')}")
         return [name]
 
     def operand_of_scatter(self, ct: Any) -> str:
