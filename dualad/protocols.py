@@ -392,7 +392,6 @@ class ArrayNumber(Operators):
         """A number of this level with that value and no slope."""
         raise NotImplementedError
 
-
     def __iadd__(self, other: Any) -> Any:
         return self._in_place(self + other)
 

@@ -919,6 +919,7 @@ def _hessian_hyperdual(
         for (a, c), piece in pieces.items():
             total[a : a + piece.shape[0], c : c + piece.shape[1]] = piece
             total[c : c + piece.shape[1], a : a + piece.shape[0]] = piece.T
+
     def in_place(blocks: list[Any]) -> Any:
         built = [r(g) for r, g in zip(rebuilds, _regroup(blocks, parts), strict=True)]
         return built[0] if single else tuple(built)
@@ -929,10 +930,12 @@ def _hessian_hyperdual(
         size = math.prod(shape_of(p))
         rows = rules.transpose(total[offset : offset + size])
         block = [
-            _finished(rules.reshape(
-                rules.transpose(rules.reshape(q, (math.prod(shape_of(o)), size))),
-                shape_of(p) + shape_of(o),
-            ))
+            _finished(
+                rules.reshape(
+                    rules.transpose(rules.reshape(q, (math.prod(shape_of(o)), size))),
+                    shape_of(p) + shape_of(o),
+                )
+            )
             for q, o in zip(_split_rows(rows, flat), flat, strict=True)
         ]
         blocks.append(in_place(block))

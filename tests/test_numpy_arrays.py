@@ -451,6 +451,7 @@ CALLS = """
     np.tensordot(A, B, 1)
     np.tensordot(S, S, axes=([0, 2], [0, 2]))
     np.einsum("ij,jk->ki", A, B)
+    np.einsum(",i->i", c, x)
     np.einsum("...i,i", S, x)
     np.einsum("ii->i", Q)
     np.matmul(S, x)

@@ -263,9 +263,7 @@ def eigvals(a: Any) -> Any:
 
 
 @implements(np.linalg.svd)
-def svd(
-    a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False
-) -> Any:
+def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False) -> Any:
     """Singular values, and vectors, of every matrix of a stack."""
     a = _hermitian(a, "L") if hermitian else _matrices(a)[0]
     if not compute_uv:
@@ -310,7 +308,21 @@ def pinv(a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = 1e-15
     a = _hermitian(a, "L") if hermitian else _matrices(a)[0]
     if rcond is None:
         rcond = _rounding(a) if rtol is None else rtol
-    return pinv_row(a, rcond=value_of(rcond), hermitian=bool(hermitian))
+    return _pseudo_inverse(a, value_of(rcond), bool(hermitian))
+
+
+def _pseudo_inverse(a: Any, rcond: Any, hermitian: bool) -> Any:
+    """The pseudo-inverse; what rcond leaves out, if more than rounding errors, is left out of a."""
+    if np.all(np.asarray(rcond) <= _rounding(a)):
+        return pinv_row(a, rcond=rcond, hermitian=hermitian)
+    s = np.linalg.svd(value_of(a), compute_uv=False)
+    largest = np.max(s, axis=-1, keepdims=True, initial=0)
+    kept = s > np.asarray(rcond)[..., None] * largest
+    if np.all(kept | (s <= _rounding(a) * largest)):
+        return pinv_row(a, rcond=rcond, hermitian=hermitian)
+    u, s, vh = svd(a, full_matrices=False)
+    inverse = where(kept, 1 / where(kept, s, 1.0), 0.0)
+    return matmul(adjoint(vh), expand_dims(inverse, -1) * adjoint(u))
 
 
 def _rounding(a: Any) -> float:
@@ -324,7 +336,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     (a,), b = _matrices(a), as_array(b)
     m, n = shape_of(a)
     rcond = _rounding(a) if rcond is None else rcond
-    x = matmul(pinv_row(a, rcond=rcond, hermitian=False), b)
+    x = matmul(_pseudo_inverse(a, value_of(rcond), False), b)
     s = svdvals_row(a, hermitian=False)
     v = value_of(s)
     rank = int(np.sum(v > rcond * np.max(v, initial=0)))

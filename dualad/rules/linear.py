@@ -80,7 +80,9 @@ def sum(
         a = np.where(where, a, 0)
     if dtype is not None:
         a = astype(a, dtype)
-    y = _sum_row(a, axes=axes_from_end(axis, ndim_of(a)), keepdims=keepdims is True or keepdims == 1)
+    y = _sum_row(
+        a, axes=axes_from_end(axis, ndim_of(a)), keepdims=keepdims is True or keepdims == 1
+    )
     return y if initial is None else y + initial
 
 
@@ -140,7 +142,9 @@ def unbroadcast(ct: Any, shape: Shape, ndim: int) -> Any:
     lead = len(shape) - ndim
     extra = len(have) - len(shape)
     axes = [*range(lead, lead + extra)]
-    axes += [lead + extra + j for j in range(ndim) if shape[lead + j] == 1 != have[lead + extra + j]]
+    axes += [
+        lead + extra + j for j in range(ndim) if shape[lead + j] == 1 != have[lead + extra + j]
+    ]
     if axes:
         ct = _sum_row(ct, axes=tuple(a - len(have) for a in axes), keepdims=False)
     return ct if shape_of(ct) == shape else reshape(ct, shape)
@@ -270,9 +274,7 @@ def _scatter_forward(ct: Any, *, index: Any, shape: Shape, out_ndim: int) -> Any
 _scatter_row = Linear(
     "scatter",
     _scatter_forward,
-    lambda ct, i, shapes, *, index, shape, out_ndim: getitem_row(
-        ct, index=index, ndim=len(shape)
-    ),
+    lambda ct, i, shapes, *, index, shape, out_ndim: getitem_row(ct, index=index, ndim=len(shape)),
     samples=((((3, 3),), {"index": (np.array([0, 2, 0]),), "shape": (4, 3), "out_ndim": 2}),),
 )
 

@@ -197,6 +197,7 @@ attributes: dict[str, Callable[[Any], Any]] = {
     "nbytes": lambda x: dtype_of(x).itemsize * x.size,
 }
 
+
 def _set_flat(x: Any, value: Any) -> None:
     Flat(x)[:] = np.ravel(value) if np.ndim(value) else value
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dualad.primitive import Multilinear, Number, implements, quietly, shape_of, value_of
 from dualad.rules.elementwise import has_nan, is_nonzero, multiply
-from dualad.rules.lifting import OBJECT, as_array
+from dualad.rules.lifting import OBJECT, as_array, dtype_of
 from dualad.rules.linear import (
     axes_from_end,
     broadcast_to,
@@ -54,9 +54,7 @@ def strong(row: Callable[..., Any], args: list[Any], i: int, t: Any, params: dic
     return quietly(_repaired, row, args, i, t, params, y)
 
 
-def _repaired(
-    row: Any, args: list[Any], i: int, t: Any, params: dict[str, Any], y: Any
-) -> Any:
+def _repaired(row: Any, args: list[Any], i: int, t: Any, params: dict[str, Any], y: Any) -> Any:
     """``row`` is called like a Multilinear with t in place i; y is what it gave."""
     args = [*args[:i], 0.0, *args[i + 1 :]]  # the factor that t replaces may be forgotten
     tame = [where(np.isfinite(value_of(a)), a, 0.0) for a in args]
@@ -104,9 +102,7 @@ def _aligned(x: Any, ndim: int, other: int) -> Any:
     return x.reshape(x.shape[:1] + (1,) * (other - ndim) + x.shape[1:])
 
 
-def _matmul_transpose(
-    ct: Any, i: int, args: Any, shapes: Any, *, ndims: tuple[int, int]
-) -> Any:
+def _matmul_transpose(ct: Any, i: int, args: Any, shapes: Any, *, ndims: tuple[int, int]) -> Any:
     na, nb = ndims
     a = b = _adjoint(args[1 - i])
     if i == 0:
@@ -259,7 +255,7 @@ def _einsum_transpose(
     others = [j for j in range(len(args)) if j != i]
     known = set(out).union(*(terms[j] for j in others))
     term = "".join(c for c in terms[i] if c in known)
-    operands = [conjugate(args[j]) if np.dtype(args[j].dtype).kind == "c" else args[j]
+    operands = [conjugate(args[j]) if dtype_of(args[j]).kind == "c" else args[j]
                 for j in others]  # fmt: skip
     lead = _spare(terms, out)[: ndim_of(ct) - len(out)]
     y = _einsum_row(
@@ -315,9 +311,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     terms, result = _explicit(subscripts, [ndim_of(x) for x in xs])
     for j, (x, term) in enumerate(zip(xs, terms, strict=True)):
         xs[j], terms[j] = _diagonals(x, term)
-    return _einsum_row(
-        *xs, terms=tuple(terms), out=result, ndims=tuple(ndim_of(x) for x in xs)
-    )
+    return _einsum_row(*xs, terms=tuple(terms), out=result, ndims=tuple(ndim_of(x) for x in xs))
 
 
 def _subscripts(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
