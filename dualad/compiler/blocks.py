@@ -30,7 +30,7 @@ from dualad.program import Guard, Operation, Program
 LARGE = 2**16
 
 #: what the buffers of a block take together, of a cache of a megabyte; and its fewest rows
-CACHE, ROWS = 2**19, 16
+CACHE, ROWS = 2**20, 16
 
 _REDUCTIONS: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 #: recomputed rather than kept, where two regions need them

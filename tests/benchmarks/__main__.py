@@ -14,7 +14,7 @@ import numpy as np
 from libraries import LIBRARIES, installed
 from workloads import workloads
 
-SLICE, ROUNDS = 0.02, 15
+SLICE, ROUNDS = 0.01, 15
 
 
 def ratio(f, g, x) -> float:
