@@ -15,7 +15,7 @@ library more than of a machine, since only their ratios matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,13 +53,16 @@ class Structure:
     """Operations whose result is an array."""
     entries: int
     """Entries of all those arrays together."""
+    pulls: int = 0
+    """Steps back that call a function (of linear operations) instead of multiplying."""
 
     @classmethod
-    def of(cls, inputs: int, outputs: int, order: Iterable[Node]) -> Structure:
+    def of(cls, inputs: int, outputs: int, order: Sequence[Node]) -> Structure:
         """The structure of a record, given by its nodes."""
         sizes = [math.prod(node.shape) for node in order if node.shape]
         numbers = sum(1 for node in order if not node.shape)
-        return cls(inputs, outputs, numbers, len(sizes), sum(sizes))
+        pulls = sum(pull is not None for node in order for _, _, pull in node.edges or ())
+        return cls(inputs, outputs, numbers, len(sizes), sum(sizes), pulls)
 
 
 def features(s: Structure, want: str = "jacobian") -> dict[str, dict[str, float]]:
@@ -88,6 +91,7 @@ def _first_order(s: Structure) -> dict[str, dict[str, float]]:
         },
         "reverse": {
             "call": 1,
+            "pull": (1 if one_out else sweeps) * s.pulls,
             "number, one output": s.numbers if one_out else 0,
             "array, one output": s.arrays if one_out else 0,
             "entry, one output": s.entries if one_out else 0,
@@ -130,24 +134,25 @@ def _second_order(s: Structure) -> dict[str, dict[str, float]]:
 COSTS: dict[str, dict[str, dict[str, float]]] = {
     "jacobian": {
         "forward": {
-            "call": 4.12,
-            "number, one direction": 0.313,
-            "number": 1.6,
-            "number, a direction": 0.0372,
-            "array": 1.21,
-            "entry": 0.00116,
+            "call": 4.24,
+            "number, one direction": 0.326,
+            "number": 3.78,
+            "number, a direction": 0.0183,
+            "array": 3.28,
+            "entry": 0.00224,
         },
         "reverse": {
-            "call": 12.2,
-            "number, one output": 0.819,
+            "call": 16.9,
+            "pull": 5.49,
+            "number, one output": 0.888,
             "array, one output": 1,
-            "entry, one output": 0.00152,
-            "number": 2.03,
-            "number, a sweep": 1.28e-09,
-            "number, an output": 0.0597,
-            "array": 1.42,
-            "array, a sweep": 0.00123,
-            "entry, an output": 0.000754,
+            "entry, one output": 0.00682,
+            "number": 2.38,
+            "number, a sweep": 0.0112,
+            "number, an output": 0.114,
+            "array": 2.66,
+            "array, a sweep": 1.36e-08,
+            "entry, an output": 0.00187,
         },
     },
     "hessian": {

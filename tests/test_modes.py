@@ -15,7 +15,7 @@ WANTS = ["gradient", "jacobian", "hessian"]
 def test_the_structure_counts_operations_and_entries():
     s = structure_of(lambda x: np.sum(np.sin(x) * x) * 2.0, np.arange(5.0))
     # x, sin x and the product are arrays; the sum and its double are numbers.
-    assert s == Structure(inputs=5, outputs=1, numbers=2, arrays=3, entries=15)
+    assert s == Structure(inputs=5, outputs=1, numbers=2, arrays=3, entries=15, pulls=1)
 
 
 def test_structures_of_arguments_and_outputs_are_counted():

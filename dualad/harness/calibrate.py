@@ -51,6 +51,15 @@ def spread(x: Any, depth: int, size: int, outputs: int) -> Any:
     return np.sum(y) if outputs == 1 else y[:outputs]
 
 
+def pieces(x: Any, depth: int, outputs: int) -> Any:
+    """Code that takes arrays apart and puts them together."""
+    y = x
+    for i in range(depth):
+        joined = np.concatenate([y[1:], y[:1]])
+        y = joined * 0.5 + x if i % 2 else joined - 0.1
+    return y[-1] if outputs == 1 else y
+
+
 def instances() -> Iterator[tuple[Function, Any]]:
     """Functions with their points, over inputs, outputs, depths and sizes."""
     for n in (1, 2, 4, 10, 30, 100):
@@ -63,6 +72,11 @@ def instances() -> Iterator[tuple[Function, Any]]:
         for depth in (3, 12):
             for outputs in {1, 4, n if n < 300 else 30}:
                 yield partial(arrays, depth=depth, outputs=outputs), x
+    for n in (2, 7, 40, 150):
+        x = np.linspace(0.2, 0.9, n)
+        for depth in (4, 40):
+            for outputs in (1, n):
+                yield partial(pieces, depth=depth, outputs=outputs), x
     for n in (1, 3, 10):
         x = np.linspace(0.2, 0.9, n)
         for size in (100, 10_000):
@@ -83,7 +97,7 @@ def fit(want: str, rounds: int = 5) -> dict[str, dict[str, float]]:
         if want == "hessian" and (s.outputs > 1 or s.inputs**2 * s.entries > 1e7):
             continue
         ways = {mode: partial(derivative(f, mode=mode), x) for mode in rows}
-        measured = times(ways, "reverse", seconds=0.1, rounds=rounds)
+        measured = times(ways, "reverse", seconds=0.15, rounds=rounds)
         for mode, counted in features(s, want).items():
             # Relative errors count, so each row is divided by its time.
             seconds = measured[mode].seconds.lower  # what else runs only adds
