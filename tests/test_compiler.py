@@ -249,6 +249,32 @@ def test_what_cannot_be_traced_runs_uncompiled_with_one_warning():
     assert len(caught) == 1
 
 
+def test_backward_to_a_variable_from_outside_is_not_compiled():
+    w = ad.Variable(3.0)
+
+    def train(x):
+        y = w * x
+        y.backward()
+        return y.primal
+
+    compiled = ad.compile(train)
+    with pytest.warns(CompileWarning, match="another computation"):
+        assert [compiled(x) for x in (2.0, 5.0)] == [6.0, 15.0]
+    assert w.grad == 7.0
+
+
+def test_backward_inside_is_compiled(monkeypatch):
+    def slope(x):
+        v = ad.Variable(x)
+        (v * v).backward()
+        return v.grad
+
+    compiled = ad.compile(slope)
+    assert compiled(2.0) == 4.0
+    asks_itself(compiled, monkeypatch)
+    assert compiled(5.0) == 10.0
+
+
 def test_the_functions_own_errors_are_raised():
     def f(x):
         if x > 3:
