@@ -132,7 +132,9 @@ def _tell_helmholtz(data: Data) -> str:
         "crossover below n = 8.  What differs here has known reasons.  Forward mode with all "
         "directions grows less than the survey's vector mode, since a scalar operation becomes one "
         "NumPy call whose cost is overhead until n is in the hundreds; what is left out above some "
-        "n takes too long.  The ratios are larger, since a step of f is one instruction of "
+        "n takes too long.  In scalar code the tape is some n squared small objects, which leave "
+        "the caches as n grows and the more so while others use the machine: the times of such "
+        "runs scatter, and their powers with them, while the counts do not.  The ratios are larger, since a step of f is one instruction of "
         "Python's and a step of a derivative also keeps books.  With arrays f does not grow over "
         "these sizes, being a dozen calls."
     )
