@@ -135,8 +135,8 @@ def _tell_helmholtz(data: Data) -> str:
         "n takes too long.  In scalar code the tape is some n squared small objects, which leave "
         "the caches as n grows and the more so while others use the machine: the times of such "
         "runs scatter, and their powers with them, while the counts do not.  The ratios are "
-        "larger, since a step of f is one instruction of Python's and a step of a derivative also keeps books.  With arrays f does not grow over "
-        "these sizes, being a dozen calls."
+        "larger, since a step of f is one instruction of Python's and a step of a derivative also "
+        "keeps books.  With arrays f does not grow over these sizes, being a dozen calls."
     )
 
 
