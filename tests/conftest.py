@@ -19,7 +19,14 @@ from hypothesis import settings
 
 import dualad as ad
 from dualad import rules, tape
-from dualad.primitive import Elementwise, Implicit, Primitive, _open_levels, paused
+from dualad.primitive import (
+    Elementwise,
+    Implicit,
+    NotDifferentiableError,
+    Primitive,
+    _open_levels,
+    paused,
+)
 from dualad.tree import flatten
 
 settings.register_profile("table", derandomize=True, deadline=None, max_examples=25, database=None)
@@ -109,7 +116,8 @@ def samples_of(row: Primitive) -> dict[str, Sample]:
                 else within(rng, interval, shape)
                 for interval, w, shape in zip(row.domain, whole, each, strict=True)
             )  # fmt: skip
-            out[name] = Sample(row, args, {}, variable, rng)
+            can_vary = tuple(i for i in variable if not refuses(row, i, args))
+            out[name] = Sample(row, args, {}, can_vary, rng)
         return out
     for j, (given, params) in enumerate(row.samples):
         if isinstance(row, Implicit):
@@ -118,6 +126,16 @@ def samples_of(row: Primitive) -> dict[str, Sample]:
             args = tuple(draw(rng, shape) for shape in given)
         out[str(j) if j else ""] = Sample(row, args, params, tuple(range(len(args))), rng)
     return out
+
+
+def refuses(row: Elementwise, i: int, args: tuple[Any, ...]) -> bool:
+    """Whether an argument has to be constant (an order of Bessel's functions): its slope refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            row.partial(i, np, np.asarray(row(*args)), [np.asarray(a) for a in args])
+    except NotDifferentiableError:
+        return True
+    return False
 
 
 def within(rng: np.random.Generator, interval: tuple[float, float], shape: tuple[int, ...]) -> Any:

@@ -131,7 +131,7 @@ def test_nestings_agree_on_third_derivatives(sample, agree):
 
 @pytest.mark.kinds("elementwise")
 def test_floats_0d_arrays_and_one_element_arrays_agree(sample):
-    if any(map(np.shape, sample.point)):
+    if any(map(np.shape, sample.args)) or np.iscomplexobj(sample(*sample.point)):
         return
     forms = {
         "np.float64": np.float64,

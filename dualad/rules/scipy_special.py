@@ -315,8 +315,8 @@ def _power_slope(xp: Any, y: Any, x: Any, p: Any, q: Any) -> Any:
 beta_power: Elementwise = row(
     "beta_power",
     _power_slope,
-    None,
-    None,
+    constant("betainc", "a"),
+    constant("betainc", "b"),
     domain=(UNIT, DEGREE, DEGREE),
     function=lambda x, p, q: np.power(x, p) * np.power(1.0 - x, q),
     ulps=16,
