@@ -306,9 +306,7 @@ class DualSystem:
                 if t is None or formula is None:
                     continue
                 partial = (
-                    formula
-                    if type(formula) is int
-                    else evaluate_formula(formula, xp, y, primals)
+                    formula if type(formula) is int else evaluate_formula(formula, xp, y, primals)
                 )
                 if type(t) is not float:
                     a_ndim = len(shape_of(a))

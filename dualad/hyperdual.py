@@ -72,9 +72,11 @@ class HyperDual(Operators):
         self.primal, self.tangent1, self.tangent2, self.mixed = parts
         shape = shape_of(parts[0])
         leads = [lead_of(p, len(shape)) for p in parts]
-        fits = all(
-            shape_of(p) == lead + shape for p, lead in zip(parts, leads, strict=True)
-        ) and leads[3] == leads[1] + leads[2] and max(len(leads[1]), len(leads[2])) <= 1
+        fits = (
+            all(shape_of(p) == lead + shape for p, lead in zip(parts, leads, strict=True))
+            and leads[3] == leads[1] + leads[2]
+            and max(len(leads[1]), len(leads[2])) <= 1
+        )
         if not fits:
             raise ValueError(
                 f"the tangents of a HyperDual have the primal's shape {shape}, or one leading axis "

@@ -1093,9 +1093,7 @@ class Tape:
         """
         return x if isinstance(x, Variable) and not self._outer else Variable(x)
 
-    def _pull(
-        self, xs: list[Any], seeds: dict[Node, Any], lead: tuple[int, ...]
-    ) -> list[Any]:
+    def _pull(self, xs: list[Any], seeds: dict[Node, Any], lead: tuple[int, ...]) -> list[Any]:
         for x in xs:
             if not isinstance(x, Variable):
                 raise TypeError(

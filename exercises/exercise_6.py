@@ -103,10 +103,12 @@ def in_one_line(total: float) -> None:
     x = POINT
     by_hand = (1 / x**2) * (2 * x) * np.sin(x) + np.cos(x) * np.log(x**2) - 1 / x**2
     automatic = ad.derivative(log_sine)(x)
-    show("""
+    show(
+        """
 df/dx = (1 / x^2)(2 x) sin x + cos x log(x^2) - 1/x^2
       = 2 sin(x)/x + cos x log(x^2) - 1/x^2
-""".strip())
+""".strip()
+    )
     show(
         f"from the graph:  {total!r}\n"
         f"by the formula:  {float(by_hand)!r}\n"

@@ -129,7 +129,7 @@ def samples_of(row: Primitive) -> dict[str, Sample]:
 
 
 def refuses(row: Elementwise, i: int, args: tuple[Any, ...]) -> bool:
-    """Whether an argument has to be constant (an order of Bessel's functions): its slope refuses."""
+    """Whether an argument must be constant (an order of Bessel's functions): its slope refuses."""
     try:
         with np.errstate(all="ignore"):
             row.partial(i, np, np.asarray(row(*args)), [np.asarray(a) for a in args])

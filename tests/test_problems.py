@@ -108,10 +108,13 @@ def test_adolc_helmholtz_is_the_sum_its_source_writes(n):
         root2 = mpmath.sqrt(2)
         x = [mpmath.sqrt(1 + i) / n for i in range(n)]
         bx = sum(mpmath.mpf(2) / 100 * (1 + abs(mpmath.sin(i))) * x[i] for i in range(n))
-        q = sum(
-            x[i] * (2 * x[i] / (1 + 2 * i) + sum(x[j] / (1 + i + j) for j in range(i)))
-            for i in range(n)
-        ) / 2
+        q = (
+            sum(
+                x[i] * (2 * x[i] / (1 + 2 * i) + sum(x[j] / (1 + i + j) for j in range(i)))
+                for i in range(n)
+            )
+            / 2
+        )
         ideal = sum(xi * mpmath.log(xi) for xi in x) - mpmath.log(1 - bx) / 100
         mixing = mpmath.log((1 + bx * (1 + root2)) / (1 + bx * (1 - root2)))
         expected = mpmath.mpf("1.3625e-3") * ideal - mixing * q / bx

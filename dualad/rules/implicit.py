@@ -111,9 +111,7 @@ def _length_push(y: Any, args: Any, tangents: Any, *, axes: Shape, keepdims: boo
     return inner(unit(args[0], axes=axes), tangents[0], axes, keepdims)
 
 
-def _length_pull(
-    y: Any, args: Any, ct: Any, needed: Any, *, axes: Shape, keepdims: bool
-) -> Any:
+def _length_pull(y: Any, args: Any, ct: Any, needed: Any, *, axes: Shape, keepdims: bool) -> Any:
     u = unit(args[0], axes=axes)
     if type(ct) is not float and not keepdims:
         ct = expand_dims(ct, axes)
@@ -211,9 +209,7 @@ inv_row: Implicit = Implicit(
     "inv",
     lambda a: np.linalg.inv(a),
     lambda y, args, tangents: negative(matmul(matmul(y, tangents[0]), y)),
-    lambda y, args, ct, needed: (
-        negative(matmul(matmul(adjoint(y), spread(ct, y)), adjoint(y))),
-    ),
+    lambda y, args, ct, needed: (negative(matmul(matmul(adjoint(y), spread(ct, y)), adjoint(y))),),
     samples=(((_REGULAR,), {}), ((_STACK,), {})),
 )
 
@@ -617,9 +613,7 @@ def _beyond(u: Any, x: Any) -> Any:
     return x - matmul(u, matmul(adjoint(u), x))
 
 
-def _svd_push(
-    y: Any, args: Any, tangents: Any, *, full_matrices: bool, hermitian: bool
-) -> Any:
+def _svd_push(y: Any, args: Any, tangents: Any, *, full_matrices: bool, hermitian: bool) -> Any:
     (da,) = tangents
     k = shape_of(y[1])[-1]
     m, n = shape_of(args[0])[-2:]
@@ -826,9 +820,7 @@ def _pinv_push(y: Any, args: Any, tangents: Any, *, rcond: Any, hermitian: bool)
     return rows + columns - inside
 
 
-def _pinv_pull(
-    y: Any, args: Any, ct: Any, needed: Any, *, rcond: Any, hermitian: bool
-) -> Any:
+def _pinv_pull(y: Any, args: Any, ct: Any, needed: Any, *, rcond: Any, hermitian: bool) -> Any:
     (a,) = args
     ct, p, ph = spread(ct, y), y, adjoint(y)
     cth = adjoint(ct)

@@ -93,9 +93,7 @@ _convolve_row = Multilinear(
 )
 
 
-def _convolve_raised(
-    args: list[Any], i: int, t: Any, *, mode: str, ndims: tuple[int, int]
-) -> Any:
+def _convolve_raised(args: list[Any], i: int, t: Any, *, mode: str, ndims: tuple[int, int]) -> Any:
     def product(x: Any) -> Any:
         a, v = (x, args[1]) if i == 0 else (args[0], x)
         return _convolve_row(a, v, mode=mode, ndims=(ndim_of(a), ndim_of(v)))

@@ -40,9 +40,7 @@ def cross(
     b = _axis_to(b, from_end(axisb, ndim_of(b)), ndim_of(b) - 1)
     sizes = shape_of(a)[-1], shape_of(b)[-1]
     if not set(sizes) <= {2, 3}:
-        raise ValueError(
-            "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
-        )
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if sizes == (2, 2):
         (a0, a1), (b0, b1) = ([getitem(x, (..., i)) for i in (0, 1)] for x in (a, b))
         return a0 * b1 - a1 * b0

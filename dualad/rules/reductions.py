@@ -154,9 +154,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return concatenate(in_turn, axis)
 
 
-def _running(
-    name: str, sums: Any, x: Any, axis: Any, dtype: Any, out: Any, first: Any
-) -> Any:
+def _running(name: str, sums: Any, x: Any, axis: Any, dtype: Any, out: Any, first: Any) -> Any:
     x = as_array(x)
     n = ndim_of(x)
     if axis is None:

@@ -192,9 +192,7 @@ _RUNS: dict[str, Any] = {"starts": np.array([0, 1, 3]), "axis": -1}
 _runs_row: Linear = Linear(
     "mean_over_runs",
     lambda t, *, starts, axis, ndim: _mean_over_runs(t, starts, axis, ndim),
-    lambda ct, i, shapes, *, starts, axis, ndim: _runs_row(
-        ct, starts=starts, axis=axis, ndim=ndim
-    ),
+    lambda ct, i, shapes, *, starts, axis, ndim: _runs_row(ct, starts=starts, axis=axis, ndim=ndim),
     samples=((((2, 3),), {**_RUNS, "ndim": 2}),),
 )
 
