@@ -170,6 +170,7 @@ PLAIN_CALLS = """
 """
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("number", [ad.Dual, ad.HyperDual, ad.Variable])
 @pytest.mark.parametrize("text", [line.strip() for line in PLAIN_CALLS.strip().splitlines()])
 def test_a_plain_function_gives_what_it_gives_for_the_primal(text, number):
