@@ -124,7 +124,7 @@ CALLS = {
     "eigvals, real parts": (lambda x: L.eigvals(x).real, A),
     "eigvals, imaginary parts": (lambda x: L.eigvals(x).imag, S),
     "eig, vectors": (lambda x: L.eig(x)[1].real + L.eig(x)[1].imag, S),
-    "eig, real vectors": (lambda x: L.eig(x)[1], np.diag([1.0, 3.0, -2.0]) + 0.1 * A),
+    "eig, real vectors": (lambda x: L.eig(x)[1].real, np.diag([1.0, 3.0, -2.0]) + 0.1 * A),
     "trace": (lambda x: L.trace(x, offset=1), S),
     "diagonal": (lambda x: L.diagonal(x, offset=-1), S),
     "matrix_transpose": (L.matrix_transpose, S),
@@ -471,7 +471,8 @@ def test_integers_are_floats_here():
 def test_float32_stays_float32(f):
     x = positive(A).astype(np.float32)
     y, dy = ad.jvp(f, (x,), (x,))
-    assert np.asarray(y).dtype == np.asarray(dy).dtype == np.float32
+    # NumPy 2.5 gives eigenvalues as complex numbers always: of the same precision
+    assert np.real(y).dtype == np.real(dy).dtype == np.float32
     assert ad.vjp(f, x)[1](y)[0].dtype == np.float32
 
 

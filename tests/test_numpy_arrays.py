@@ -213,7 +213,7 @@ CALLS = """
     np.conjugate(x * 1j)
     (x * 1j).conj()
     np.abs(x + 1j * y)
-    np.fix(x) + x
+    np.trunc(x) + x
     np.round(x, 1) * x
     np.around(x) + x
     round(c) + c
