@@ -536,7 +536,7 @@ def test_single_precision_stays_single(shows_as_numpy, text):
 #: what NumPy does not define for complex numbers, or only by their order; and norms of object
 #: arrays, which NumPy takes for real
 REAL_ONLY = re.compile(
-    r"[<>]|//|%|mod|clip|sort|max|min|median|round|around|fix|frexp|ldexp|angle|nan_to_num|searchsorted"
+    r"[<>]|//|%|mod|clip|sort|max|min|median|round|around|trunc|frexp|ldexp|angle|nan_to_num|searchsorted"
     r"|digitize|arctan2|hypot|logaddexp|cbrt|isclose|unique|union|setdiff|setxor|intersect|piecewise"
     r"|linspace|trim_zeros|issub|finfo|partition|1j|out=|logspace|geomspace|percentile|eig|svd|float|cholesky|cond"
     r"|std\(\[|norm\(\[|(norm|var)\(np.array"
