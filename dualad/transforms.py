@@ -24,7 +24,6 @@ from dualad.primitive import (
     Number,
     check_open,
     close_level,
-    lead_of,
     new_level,
     open_level,
     shape_of,
@@ -953,5 +952,5 @@ def _assembled(pieces: dict[tuple[int, int], Any], cuts: list[tuple[int, int]]) 
 
 
 __all__ = [
-    "derivative", "grad", "hessian", "hvp", "jacobian", "jvp", "lead_of", "value_and_grad", "vjp",
+    "derivative", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp",
 ]  # fmt: skip
